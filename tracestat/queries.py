@@ -47,9 +47,7 @@ def _read(name: str) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise TracestatError(
-            f"query {name!r} is missing from this installation: reinstall tracestat"
-        ) from None
+        raise TracestatError(f"query {name!r} is missing from this installation: reinstall tracestat") from None
 
 
 def query_text(name: str, *, keys: str | None = None, where: str | None = None) -> str:

@@ -1,4 +1,4 @@
-"""The frozen objects that every answer is made of: an interval, and what was counted to get it.
+"""An estimate with its uncertainty, the smallest piece of every answer.
 
 Nothing here computes. ``None`` means "not available" and always comes with a note; a result never holds NaN or
 infinity, so that it can be printed as JSON as it is.
@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 __all__ = ["NOT_AVAILABLE", "Bounds", "Interval", "Json"]
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json] | Mapping[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Mapping[str, Json] | None"
 Bounds: TypeAlias = "tuple[float | None, float | None]"
 
 

@@ -1,0 +1,2 @@
+-- which clock of a call counts as its duration
+SET VARIABLE clock = $clock

@@ -1,0 +1,52 @@
+"""Frozen results: the numbers, their uncertainty, and how they were made."""
+
+from __future__ import annotations
+
+from tracestat.results.base import Group, Head, Result, TraceInfo, as_json
+from tracestat.results.hazard import (
+    Bin,
+    Contrast,
+    DeadlinesCut,
+    HazardGroup,
+    HazardResult,
+    Rise,
+    RiseFamily,
+    Slopes,
+    UpperRange,
+    WithinKey,
+)
+from tracestat.results.interval import NOT_AVAILABLE, Bounds, Interval, Json
+from tracestat.results.listing import CallsResult, KeysResult
+from tracestat.results.summary import HumanShare, Over, SummaryGroup, SummaryResult
+from tracestat.results.survival import CurvePoint, SurvivalGroup, SurvivalResult
+
+__all__ = [
+    "NOT_AVAILABLE",
+    "Bin",
+    "Bounds",
+    "CallsResult",
+    "Contrast",
+    "CurvePoint",
+    "DeadlinesCut",
+    "Group",
+    "HazardGroup",
+    "HazardResult",
+    "Head",
+    "HumanShare",
+    "Interval",
+    "Json",
+    "KeysResult",
+    "Over",
+    "Result",
+    "Rise",
+    "RiseFamily",
+    "Slopes",
+    "SummaryGroup",
+    "SummaryResult",
+    "SurvivalGroup",
+    "SurvivalResult",
+    "TraceInfo",
+    "UpperRange",
+    "WithinKey",
+    "as_json",
+]

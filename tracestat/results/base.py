@@ -1,0 +1,148 @@
+"""What every result has: a head that says how it was made, groups, and the ways to look at them.
+
+``to_dict`` is the machine output (see ``schemas/``), ``to_frame`` a polars frame, ``chart`` an Altair chart. The
+text and HTML forms draw the same tables as the command line.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tracestat.results.interval import Interval, Json
+
+if TYPE_CHECKING:
+    import altair as alt
+    import polars as pl
+
+__all__ = ["Group", "Head", "Result", "TraceInfo", "as_json"]
+
+
+def as_json(value: Any) -> Json:
+    """Turn a value made of frozen results, mappings, sequences and scalars into JSON data.
+
+    A dataclass field may rename itself with ``metadata={"json": name}``, or stay out with ``{"json": None}``.
+
+    Raises
+    ------
+    ValueError
+        A number is NaN or infinite: a result must say ``None`` and why.
+
+    Examples
+    --------
+    >>> as_json({"a": (1, Interval(0.5, 0.4, 0.6, method="session CV3"))})["a"][1]["low"]
+    0.4
+    """
+    if isinstance(value, Interval):
+        return as_json(value.to_dict())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        out: dict[str, Json] = {}
+        for item in dataclasses.fields(value):
+            name = item.metadata.get("json", item.name)
+            if name is not None:
+                out[name] = as_json(getattr(value, item.name))
+        return out
+    if isinstance(value, Mapping):
+        return {str(key): as_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json(item) for item in value]
+    if isinstance(value, dt.datetime | dt.date):
+        return value.isoformat()
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("a result holds a number that is not finite")
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+@dataclass(frozen=True, slots=True)
+class TraceInfo:
+    """Which trace an answer is about."""
+
+    path: str
+    fingerprint: str
+    rounds: int
+    tool_calls: int
+    rejected: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """How a result was made: the three stated choices (unit, clock, exclusions) and all that changes the numbers."""
+
+    schema: str
+    tracestat: str
+    trace: TraceInfo
+    unit: str | None
+    clock: str | None
+    by: tuple[str, ...]
+    where: str | None
+    seed: int
+    rows: str
+    synthetic: bool
+    definition: str = "tracestat"
+    since: str | None = None
+    until: str | None = None
+    zone: str = "UTC"
+    notes: tuple[str, ...] = ()
+    excluded: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """One row of a ``--by``: its key and what was counted."""
+
+    key: Mapping[str, Any]
+    n: int
+    n_events: int
+    n_censored: int
+    n_sessions: int
+    n_developers: int
+    total_seconds: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The key as one text, for tables and charts."""
+        return ", ".join("(none)" if value is None else str(value) for value in self.key.values()) or "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A head and its groups."""
+
+    head: Head
+    command: ClassVar[str] = ""
+
+    def to_dict(self) -> dict[str, Json]:
+        """Give the machine output: JSON data without NaN or infinity."""
+        head = as_json(self.head)
+        assert isinstance(head, dict)  # noqa: S101  a Head is a dataclass, as_json gives a dict for it
+        body = as_json({f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "head"})
+        assert isinstance(body, dict)  # noqa: S101  as above
+        return {**head, **body}
+
+    def to_frame(self) -> pl.DataFrame:
+        """Give the numbers as one polars frame, a row per smallest thing shown."""
+        raise NotImplementedError(type(self).__name__)
+
+    def chart(self) -> alt.TopLevelMixin:
+        """Draw the result with Altair."""
+        from tracestat.charts import draw
+
+        return draw(self)
+
+    def __repr__(self) -> str:
+        """Draw the tables of the command line, as text."""
+        from tracestat.charts.tables import tables_of, to_text
+
+        return to_text(tables_of(self))
+
+    def _repr_html_(self) -> str:
+        from tracestat.charts.tables import tables_of, to_html
+
+        return to_html(tables_of(self))

@@ -1,6 +1,6 @@
 -- grain: one row per pause, as the commands that read durations see them
 -- keys: round_pk
--- columns: the keys of --by and --where; seconds with clock skew set to zero; row_kind (tool, human, background);
+-- columns: the keys of --by and --where, and pooled, the key that is the same everywhere; seconds with clock skew set to zero; row_kind (tool, human, background);
 --   excluded: why a row takes no part in an estimate, null when it does; skewed: seconds was in [-0.1, 0)
 -- invariants: as many rows as pauses; where excluded is null, seconds is not null and not negative
 -- variables: zone (IANA name), definition (tracestat or tracelab)
@@ -17,7 +17,7 @@ SELECT
     CAST(date_trunc('week', timezone(getvariable('zone'), timezone('UTC', started_at))) AS DATE) AS "week",
     extract('hour' FROM timezone(getvariable('zone'), timezone('UTC', started_at))) AS "hour",
     strftime(timezone(getvariable('zone'), timezone('UTC', started_at)), '%a') AS weekday,
-    started_at, mixed_key, end_kind, session_pk, round_pk, entry_seconds,
+    TRUE AS pooled, started_at, mixed_key, end_kind, session_pk, round_pk, entry_seconds,
     CASE WHEN tool_class = 'human' THEN 'human'
          WHEN tool_class = 'background' OR end_kind = 'background' THEN 'background'
          ELSE 'tool' END AS row_kind,

@@ -116,19 +116,19 @@ def check_keys(by: str | Sequence[str] | None, *, outcomes: bool = False) -> tup
 
 
 def render_keys(keys: Sequence[str]) -> str:
-    """Render key names, already checked, as a list of columns; a constant when there is none.
+    """Render key names, already checked, as a list of columns; the constant column when there is none.
 
     Examples
     --------
     >>> render_keys(("provider", "tool"))
     '"provider", "tool"'
     >>> render_keys(())
-    'TRUE AS "pooled"'
+    '"pooled"'
     """
     for key in keys:
         if key not in KEYS and key not in OUTCOME_KEYS:
             raise UsageError(f"{key}: no such key; keys are {', '.join(KEYS)}")
-    return ", ".join(f'"{key}"' for key in keys) or 'TRUE AS "pooled"'
+    return ", ".join(f'"{key}"' for key in keys) or '"pooled"'
 
 
 def parse_time(text: str, zone: dt.tzinfo, *, option: str) -> dt.datetime:

@@ -47,7 +47,7 @@ SELECT
     k.internal_resolution_seconds,
     coalesce(k.wall_zero_inflated, FALSE) AS wall_zero_inflated,
     coalesce(k.internal_zero_inflated, FALSE) AS internal_zero_inflated,
-    c.is_error, c.permission_mode, c.is_subagent, c.tool_call_id AS call_id,
+    array_to_string(c.executables, ' ') AS executables, c.is_error, c.permission_mode, c.is_subagent, c.tool_call_id AS call_id,
     p.session_pk, c.round_pk, c.tool_index
 FROM call AS c
 JOIN pauses AS p USING (round_pk)

@@ -77,5 +77,5 @@ SELECT
     coalesce(date_diff('microsecond', emitted_at,
         CASE WHEN final_kind IN ('completed', 'interrupted') THEN last_running ELSE end_at END) / 1e6, 0)
         AS finished_after_seconds,
-    n_polls, wall_zero_inflated, is_error, permission_mode, is_subagent, call_id, session_pk, round_pk, tool_index
+    n_polls, wall_zero_inflated, executables, is_error, permission_mode, is_subagent, call_id, session_pk, round_pk, tool_index
 FROM told

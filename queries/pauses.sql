@@ -9,7 +9,7 @@ WITH call AS (
     SELECT
         c.round_pk, c.tool_index, c.tool_name, c.tool_call_id, c.emitted_at, c.result_at, c.command_status,
         c.command_skeleton, c.tool_wall_latency_ms, c.asked_limit_seconds, c.approval_seconds, c.permission_mode,
-        c.is_subagent, t.tool_class, t.class_rank, x.command_class
+        c.is_subagent, array_to_string(c.executables, ' ') AS executables, t.tool_class, t.class_rank, x.command_class
     FROM tool_calls AS c
     LEFT JOIN tool_classes AS t ON t.tool IS NOT DISTINCT FROM c.tool_name
     LEFT JOIN command_classes AS x ON x.executables = array_to_string(c.executables, ' ')
@@ -134,7 +134,7 @@ SELECT
     e.longest_seconds, e.sum_seconds,
     e.last_class AS last_returned_class, e.last_tool AS last_returned_tool,
     e.last_skeleton AS last_returned_skeleton,
-    k.permission_mode, k.is_subagent, e.session_pk, e.round_pk
+    k.executables, k.permission_mode, k.is_subagent, e.session_pk, e.round_pk
 FROM ended AS e
 JOIN key_call AS k USING (round_pk)
 LEFT JOIN resolution AS r ON r.provider = e.provider AND r.tool_name IS NOT DISTINCT FROM k.tool_name

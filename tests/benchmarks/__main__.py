@@ -1,0 +1,211 @@
+"""Measure the budgets: ``python -m tests.benchmarks``, then put the table it prints into the README.
+
+Every figure is a ratio, or a difference, of two things measured in this one run against a named baseline. Nothing
+here passes or fails: a slow machine makes both sides slow.
+
+    python -m tests.benchmarks                  the published size (665,000 rounds)
+    python -m tests.benchmarks --tenfold        also ten times that, for the memory (12 GB of disk, some minutes)
+    python -m tests.benchmarks --scale 0.05     a quick look
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+# one process per measurement: what it prints last is its own wall time in seconds and peak memory in KiB
+_FRAME = """
+import resource, sys, time, json
+start = time.perf_counter()
+{body}
+seconds = time.perf_counter() - start
+print(json.dumps({{"seconds": seconds, "kib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, **extra}}))
+"""
+
+_HELP = """
+import subprocess
+extra = {}
+subprocess.run([sys.executable, "-m", "tracestat", "--help"], check=True, stdout=subprocess.DEVNULL)
+"""
+
+_NOTHING = """
+import subprocess
+extra = {}
+subprocess.run([sys.executable, "-c", "import typer"], check=True)
+"""
+
+# three passes, one thread, every type inferred from the whole file: what one gets without knowing the format
+_INGEST_BASELINE = """
+import duckdb
+extra = {}
+con = duckdb.connect(sys.argv[2], config={"threads": "1"})
+source = "read_json($path, format = 'newline_delimited', sample_size = -1)"
+for table, columns in (
+    ("rounds", "* EXCLUDE (tools, timing_events)"),
+    ("tool_calls", "unnest(tools, recursive := true)"),
+    ("timing_events", "unnest(timing_events, recursive := true)"),
+):
+    con.execute("CREATE TABLE " + table + " AS SELECT " + columns + " FROM " + source, {"path": sys.argv[1]})
+con.close()
+"""
+
+_INGEST = """
+from pathlib import Path
+from tracestat.ingest import ingest
+report = ingest([Path(sys.argv[1])], Path(sys.argv[2]))
+extra = {"tables": {k: int(v) for k, v in report.tables.items()}}
+"""
+
+_HAZARD = """
+import duckdb, polars, scipy.optimize, typer
+imported = time.perf_counter() - start
+import contextlib, io
+from tracestat.cli import main
+with contextlib.redirect_stdout(io.StringIO()) as out:
+    try:
+        main(["hazard", sys.argv[1], "--by", "provider", "--quiet"])
+    except SystemExit as stop:
+        assert not stop.code, stop.code
+extra = {"above_imports": time.perf_counter() - start - imported, "characters": len(out.getvalue())}
+"""
+
+_PER_KEY = """
+import numpy as np
+from tracestat.survival.bins import DEFAULT_EDGES
+from tracestat.survival.exposure import cell_sums, exposure_from_exits
+rng = np.random.default_rng(0)
+n, n_keys = 744_000, 3_000
+seconds_of = np.round(rng.weibull(0.4, n) * 3, 3)
+key = rng.integers(0, n_keys, n)
+events = np.ones(n, dtype=bool)
+grid = (0.0, *DEFAULT_EDGES)
+begin = time.perf_counter()
+n_exit, n_event, sum_time = cell_sums(seconds_of, events, grid, clusters=key, n_clusters=n_keys)
+exposure = exposure_from_exits(n_exit, sum_time, grid)
+with np.errstate(divide="ignore", invalid="ignore"):
+    hazard = n_event / exposure
+ours = time.perf_counter() - begin
+import warnings
+from lifelines import PiecewiseExponentialFitter
+begin = time.perf_counter()
+for k in range(3):
+    rows = seconds_of[key == k]
+    rows = rows[rows > 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            PiecewiseExponentialFitter(breakpoints=list(DEFAULT_EDGES)).fit(rows)
+        except Exception:
+            pass  # it does not converge on 18 log bins; the time it takes to find that out is the measurement
+lifelines = (time.perf_counter() - begin) / 3 * n_keys
+extra = {"ours": ours, "lifelines": lifelines}
+"""
+
+
+def measure(body: str, *arguments: object) -> dict[str, float]:
+    """Run one measurement in a process of its own."""
+    script = _FRAME.format(body=body)
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONWARNINGS": "ignore"},
+    )
+    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def best(body: str, *arguments: object, times: int = 3) -> dict[str, float]:
+    """Repeat and keep the fastest."""
+    return min((measure(body, *arguments) for _ in range(times)), key=lambda r: r["seconds"])
+
+
+def synthetic(folder: Path, sessions: int) -> Path:
+    """Write a trace of about 82.6 rounds per session, as the published one has."""
+    from tracestat.synth import synth_trace
+
+    path = folder / f"synthetic-{sessions}.jsonl"
+    synth_trace(path, sessions=sessions, seed=1, developers=52)
+    return path
+
+
+def main() -> None:
+    """Measure and print a Markdown table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scale", type=float, default=1.0, help="fraction of the published size (8,058 sessions)")
+    parser.add_argument("--tenfold", action="store_true", help="measure memory at ten times that size too")
+    parser.add_argument("--folder", type=Path, help="where to put the traces (default: a temporary folder)")
+    options = parser.parse_args()
+    sessions = max(40, round(8058 * options.scale))
+    rows: list[tuple[str, str, str, str]] = []
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
+        folder = Path(name)
+        helped, nothing = best(_HELP, times=5), best(_NOTHING, times=5)
+        rows.append(
+            ("`tracestat --help`", f"{helped['seconds']:.2f} s", f"`import typer` {nothing['seconds']:.2f} s", "0.25 s")
+        )
+        source = synthetic(folder, sessions)
+        size = source.stat().st_size
+        begin = time.perf_counter()
+        source.read_bytes() if size < 4e9 else None  # both sides find the file in the page cache
+        print(f"trace: {size / 1e6:,.0f} MB, read in {time.perf_counter() - begin:.1f} s", file=sys.stderr)
+        store = folder / "store.duckdb"
+        ours = measure(_INGEST, source, store)
+        baseline = measure(_INGEST_BASELINE, source, folder / "baseline.duckdb")
+        (folder / "baseline.duckdb").unlink()
+        rows.append(
+            (
+                f"ingest, {ours['tables']['rounds']:,} rounds, {ours['tables']['tool_calls']:,} calls, "  # type: ignore[index]
+                f"{ours['tables']['timing_events']:,} events",  # type: ignore[index]
+                f"{ours['seconds']:.1f} s",
+                f"three inferring passes {baseline['seconds']:.1f} s: {ours['seconds'] / baseline['seconds']:.2f} of it",
+                "0.25 of it",
+            )
+        )
+        rows.append(("the same, peak memory", f"{ours['kib'] / 1024:,.0f} MiB", "", "1,024 MiB"))
+        hazard = best(_HAZARD, store)
+        rows.append(
+            (
+                "`hazard --by provider`, 2,000 draws",
+                f"{hazard['above_imports']:.2f} s",
+                "above importing duckdb, polars, scipy.optimize, typer",
+                "1.0 s",
+            )
+        )
+        per_key = best(_PER_KEY)
+        rows.append(
+            (
+                "hazards of 3,000 keys, 744,000 rows",
+                f"{per_key['ours']:.3f} s",
+                f"a lifelines loop {per_key['lifelines']:,.0f} s (3 keys, scaled): "
+                f"{per_key['lifelines'] / per_key['ours']:,.0f} times faster",
+                "0.1 s, 10,000 times",
+            )
+        )
+        if options.tenfold:
+            source.unlink()
+            store.unlink()
+            large = synthetic(folder, 10 * sessions)
+            tenfold = measure(_INGEST, large, store)
+            rows.append(
+                (
+                    f"ingest at ten times the size ({large.stat().st_size / 1e9:.1f} GB)",
+                    f"{tenfold['seconds']:.0f} s, {tenfold['kib'] / 1024:,.0f} MiB",
+                    f"{tenfold['kib'] / ours['kib']:.2f} times the memory of the single size",
+                    "1.5 times",
+                )
+            )
+    print("| what | measured | against | at most |\n| --- | --- | --- | --- |")
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+
+
+if __name__ == "__main__":
+    main()

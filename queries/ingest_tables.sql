@@ -79,6 +79,7 @@ CREATE TABLE sources (
     sha256 VARCHAR,        -- of the bytes of the file, or of the list of files of a folder
     bytes BIGINT,
     path_key VARCHAR,      -- the path, hashed with the user's key: a source at the same place is refreshed
+    developer VARCHAR,     -- given by the caller for rows that name none
     first_round_pk BIGINT,
     last_round_pk BIGINT,  -- both null when the source gave no round
     rows_read BIGINT,      -- = rows_kept + rows_rejected

@@ -68,9 +68,9 @@ last_call AS (
         ORDER BY (c.command_status IS NOT DISTINCT FROM 'running') DESC, c.tool_index DESC, c.tool_call_id) = 1
 ),
 pause AS (
-    SELECT s.*, b.*, greatest(s.last_output, b.last_emitted) AS out_at,
+    SELECT s.*, b.*, coalesce(s.last_output, b.last_emitted) AS out_at,
         b.n_without_result = 0 AND s.next_output < b.last_result
-            AND s.next_output >= greatest(s.last_output, b.last_emitted) AS superseded
+            AND s.next_output >= coalesce(s.last_output, b.last_emitted) AS superseded
     FROM batch AS b JOIN session_round AS s USING (round_pk)
 ),
 -- a pause without all its results is censored at the next stamp of a later round of its session; results do not

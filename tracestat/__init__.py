@@ -1,3 +1,61 @@
-"""tracestat: the law of tool-pause durations of coding agents."""
+"""tracestat: the law of tool-pause durations of coding agents.
+
+The public face. ``open`` a trace, then ask: each function takes a trace (or a path) and gives a frozen result with
+``to_frame()``, ``chart()``, ``to_dict()`` and a table as its text. Functions load what they need when first used, so
+that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tracestat.api.common import open_trace as open  # noqa: A004  the face says tracestat.open, as polars or PIL do
+    from tracestat.api.curves import survival_curve
+    from tracestat.api.hazards import hazard
+    from tracestat.api.lists import calls, keys
+    from tracestat.api.summaries import summary
+    from tracestat.errors import TracestatError, UsageError
+    from tracestat.store import Trace
+    from tracestat.synth import synth_trace
+
+__all__ = [
+    "Trace",
+    "TracestatError",
+    "UsageError",
+    "__version__",
+    "calls",
+    "hazard",
+    "keys",
+    "open",
+    "summary",
+    "survival_curve",
+    "synth_trace",
+]
 
 __version__ = "0.1.0"
+
+_HOME = {
+    "Trace": ("tracestat.store", "Trace"),
+    "TracestatError": ("tracestat.errors", "TracestatError"),
+    "UsageError": ("tracestat.errors", "UsageError"),
+    "calls": ("tracestat.api.lists", "calls"),
+    "hazard": ("tracestat.api.hazards", "hazard"),
+    "keys": ("tracestat.api.lists", "keys"),
+    "open": ("tracestat.api.common", "open_trace"),
+    "summary": ("tracestat.api.summaries", "summary"),
+    "survival_curve": ("tracestat.api.curves", "survival_curve"),
+    "synth_trace": ("tracestat.synth", "synth_trace"),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'tracestat' has no attribute {name!r}")
+    module, attribute = _HOME[name]
+    return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

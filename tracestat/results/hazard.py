@@ -20,6 +20,7 @@ __all__ = [
     "HazardResult",
     "Rise",
     "RiseFamily",
+    "RiseLimit",
     "Slopes",
     "UpperRange",
     "WithinKey",
@@ -48,20 +49,36 @@ class Slopes:
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """Ratio of the hazards of two blocks of bins, named by their geometric middles in seconds."""
+    """Ratio of the hazards of two blocks of bins, named by their geometric middles in seconds.
+
+    The interval of the ratio is for this contrast alone; ``upper`` is the upper limit of the rise (ratio - 1) that
+    holds for all contrasts at once.
+    """
 
     start: float = field(metadata={"json": "from"})
     stop: float = field(metadata={"json": "to"})
     ratio: Interval
     p_adjusted: float | None
+    upper: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RiseLimit:
+    """What one clustering says of a family: any significant rise, and the largest one the data still allow."""
+
+    significant: bool | None
+    largest_upper: float | None
+    largest_from: float | None
+    largest_to: float | None
+    n_clusters: int
 
 
 @dataclass(frozen=True, slots=True)
 class RiseFamily:
-    """One family of contrasts tested together.
+    """One family of contrasts, tested together with those of the other groups.
 
     ``largest_upper`` is the largest simultaneous upper limit of a rise, as a fraction: 0.33 reads "no rise above
-    33 %".
+    33 %". ``clusters`` names the clustering that everything before ``session`` follows.
     """
 
     significant: bool | None
@@ -70,6 +87,9 @@ class RiseFamily:
     largest_from: float | None = None
     largest_to: float | None = None
     clusters: str | None = None
+    session: RiseLimit | None = None
+    developer: RiseLimit | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,2 @@
+-- the class of each list of executables
+INSERT INTO command_classes SELECT executables, command_class FROM batch_classes

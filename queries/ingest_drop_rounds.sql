@@ -1,0 +1,2 @@
+-- the rows of a source that turned out to be another one in a different file
+DELETE FROM rounds WHERE round_pk >= $first

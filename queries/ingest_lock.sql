@@ -1,0 +1,2 @@
+-- nor may it change that
+SET lock_configuration = true

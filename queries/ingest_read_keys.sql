@@ -1,0 +1,2 @@
+-- the keys of the rounds of a DuckDB file, in its own order
+SELECT round_pk FROM rounds

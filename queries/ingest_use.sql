@@ -1,0 +1,2 @@
+-- names mean the attached file from here on
+USE trace

@@ -1,0 +1,59 @@
+"""Fixtures: small stores made of invented rows, the real trace where it is, and a cache of this run's own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.traces import write
+
+REPOSITORY = Path(__file__).parent.parent
+
+
+def corpus_folder() -> Path:
+    """Give the folder of real data, which is never part of this repository."""
+    return Path(os.environ.get("TRACESTAT_CORPUS") or REPOSITORY.parent / "shared" / "corpus")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Keep the tests out of the user's cache and configuration."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRACESTAT_CACHE", str(folder))
+        patch.setenv("TRACESTAT_KEY", "test-key")
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def real_trace() -> Path:
+    """Give the real trace, or skip where it is absent."""
+    path = corpus_folder() / "real_trace.jsonl.gz"
+    if not path.exists():
+        pytest.skip("the real trace is not on this machine (TRACESTAT_CORPUS names its folder)")
+    return path
+
+
+@pytest.fixture
+def store_of(tmp_path: Path) -> Iterator[Callable[[Iterable[Mapping[str, Any]]], Any]]:
+    """Give a function that makes an open trace of rows."""
+    from tracestat.ingest import ingest
+    from tracestat.store import Trace, open_store
+
+    opened: list[Trace] = []
+
+    def make(rows: Iterable[Mapping[str, Any]]) -> Trace:
+        number = len(opened)
+        source = write(tmp_path / f"rows-{number}.jsonl", rows)
+        out = tmp_path / f"rows-{number}.duckdb"
+        ingest([source], out)
+        opened.append(open_store(out))
+        return opened[-1]
+
+    yield make
+    for trace in opened:
+        trace.close()

@@ -1,0 +1,1 @@
+"""Every function that takes a trace or a path; the package re-exports them."""

@@ -1,0 +1,383 @@
+"""``hazard``: is there a moment at which a return becomes likely?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracestat.api.common import TraceLike, as_trace, excluded_of, group_keys, head_of, key_of, split_by_key
+from tracestat.durations import Clock, Definition, Rows, Selection, Unit, curve_counts, hazard_cells, select
+from tracestat.errors import UsageError
+from tracestat.results import DeadlinesCut, HazardGroup, HazardResult, Rise, UpperRange
+from tracestat.survival.bins import DEFAULT_EDGES, Grid, Window, bin_edges, deadline_window, shifted_edges
+from tracestat.survival.hazard import (
+    Cells,
+    RangeData,
+    RangeFit,
+    SessionCells,
+    TimeCounts,
+    fit_range,
+    hazard_bins,
+    range_data,
+    session_cells,
+    within_keys,
+)
+from tracestat.survival.headline import ENOUGH_CLUSTERS, FEW_DEVELOPERS
+from tracestat.survival.rises import NO_RISE, RiseInput, rises
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["CUT_AT", "UPPER_FROM", "hazard"]
+
+# Known deadlines, and the 5 s of a common hook; (taus, seconds that the harness adds).
+CUT_AT: Mapping[str, tuple[tuple[float, ...], float]] = {
+    "claude": ((5.0, 120.0, 600.0), 0.0),
+    "codex": ((1.0, 5.0, 10.0, 30.0), 0.5),
+}
+UPPER_FROM = 0.8755
+_FIRST = 0.1
+_WITHIN = {
+    ("tool_class",): ("class_id",),
+    ("command_skeleton",): ("skeleton_id",),
+    ("command_skeleton", "developer"): ("skeleton_id", "developer_id"),
+    ("session",): ("session_pk",),
+}
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Bins, moved bins, windows to cut per provider, and the grid that holds them all."""
+
+    edges: tuple[float, ...]
+    moved: tuple[float, ...]
+    upper: tuple[float, ...] | None
+    upper_moved: tuple[float, ...] | None
+    windows: Mapping[str, tuple[Window, ...]]
+    grid: Grid
+
+    def cut_of(self, provider: str | None) -> tuple[Window, ...]:
+        return self.windows.get(provider or "", self.windows.get("", ()))
+
+
+def _plan(edges: tuple[float, ...], cut_at: Sequence[float] | None) -> _Plan:
+    moved = shifted_edges(edges)
+    if cut_at is None:
+        windows = {p: tuple(deadline_window(t, more) for t in taus) for p, (taus, more) in CUT_AT.items()}
+    else:
+        if any(not tau > 0 for tau in cut_at):
+            raise UsageError("--cut-at: deadlines are seconds above 0, for example --cut-at 30,120")
+        windows = {p: tuple(deadline_window(t, CUT_AT[p][1]) for t in cut_at) for p in CUT_AT}
+        windows[""] = tuple(deadline_window(t) for t in cut_at)
+    start = next((i for i, edge in enumerate(edges) if edge >= UPPER_FROM), None)
+    has_upper = start is not None and 0 < start <= len(edges) - 2
+    upper = edges[start:] if has_upper else None
+    upper_moved = moved[start:] if has_upper else None
+    grid = Grid.refine([edges, moved], [window for each in windows.values() for window in each])
+    return _Plan(edges, moved, upper, upper_moved, windows, grid)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The fits of one bin set of one group, with deadlines kept or cut."""
+
+    data: RangeData
+    moved: RangeData
+    fit: RangeFit
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """One group on its way to a result."""
+
+    key: tuple[Any, ...]
+    frame: pl.DataFrame
+    cells: Cells
+    sessions: SessionCells
+    cut: NDArray[np.bool_]
+    holes: tuple[Window, ...]
+    session_ids: NDArray[np.intp]
+    developer_ids: NDArray[np.intp]
+    parts: Mapping[str, _Part]
+
+
+def _codes(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    found, code = np.unique(values, return_inverse=True)
+    return found, code.astype(np.intp)
+
+
+def _group(key: tuple[Any, ...], frame: pl.DataFrame, counts: TimeCounts, plan: _Plan, exposure: pl.DataFrame) -> _Group:
+    """Lay out one group; ``exposure`` holds the rows at risk, ``frame`` those whose events count."""
+    session_ids, session = _codes(exposure["session_pk"].to_numpy())
+    developer_ids, developer = _codes(exposure["developer_id"].to_numpy())
+    cells = Cells(
+        session,
+        developer,
+        exposure["cell"].to_numpy().astype(np.intp),
+        exposure["n_event"].to_numpy().astype(np.float64),
+        exposure["n_net"].to_numpy().astype(np.float64),
+        exposure["time_net"].to_numpy().astype(np.float64),
+    )
+    sessions = session_cells(cells, plan.grid)
+    providers = exposure.select("session_pk", "provider_of").unique("session_pk").sort("session_pk")["provider_of"]
+    holes: dict[str | None, tuple[Window, ...]] = {p: plan.cut_of(p) for p in providers.unique().to_list()}
+    masks = {provider: plan.grid.in_holes(windows) for provider, windows in holes.items()}
+    cut = np.array([masks[provider] for provider in providers.to_list()]).reshape(len(session_ids), plan.grid.n_cells)
+    windows = sorted({window for each in holes.values() for window in each})
+    # the exact power law cuts a hole out of all rows alike, so it needs one provider
+    one = tuple(windows) if len(holes) == 1 else ()
+    parts = {}
+    for name, edges, moved in (("base", plan.edges, plan.moved), ("upper", plan.upper, plan.upper_moved)):
+        if edges is None or moved is None:
+            continue
+        for kept, mask in (("kept", None), ("cut", cut)):
+            data, other = (range_data(sessions, plan.grid, e, mask) for e in (edges, moved))
+            exact = counts if kept == "kept" or len(holes) == 1 else None
+            fit = fit_range(data, exact, one if kept == "cut" else ())
+            parts[f"{name} {kept}"] = _Part(data, other, fit)
+    return _Group(
+        key, frame, cells, sessions, cut, tuple(windows), session_ids.astype(np.intp), developer_ids, parts
+    )
+
+
+def hazard(
+    trace: TraceLike,
+    *,
+    by: str | Sequence[str] | None = "provider",
+    where: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    tz: str | None = None,
+    unit: Unit = "pause",
+    clock: Clock = "wall",
+    rows: Rows = "tool",
+    definition: Definition = "tracestat",
+    cut_at: Sequence[float] | None = None,
+    first_edge: float | None = None,
+    bins: int | None = None,
+    draws: int = 2_000,
+    min_n: int | None = None,
+    seed: int = 0,
+) -> HazardResult:
+    """Estimate the hazard of return per log bin, its slope, and whether it rises anywhere.
+
+    Parameters
+    ----------
+    trace : Trace, str or Path
+        What to read.
+    by : str or sequence of str
+        Keys to group by; ``"none"`` pools. With ``end_kind`` among them the hazards are cause-specific: the events of
+        one cause over the exposure of all.
+    where : str, optional
+        Condition on keys and ``started_at``.
+    since, until : str, optional
+        ISO dates or times of ``started_at``.
+    tz : str, optional
+        Time zone of dates and of the keys day, week, hour, weekday; default the local one.
+    unit : {"pause", "call", "command"}
+    clock : {"wall", "internal", "effective"}
+        Other clocks than wall only for calls.
+    rows : {"tool", "human", "all"}
+    definition : {"tracestat", "tracelab"}
+        ``"tracelab"``: calls on the effective clock, positive only, copies kept, all rows, no intervals.
+    cut_at : sequence of float, optional
+        Deadlines (seconds) to cut out in place of those known per provider.
+    first_edge : float, optional
+        Where the search for the first edge begins, seconds.
+    bins : int, optional
+        Number of bins, default 18.
+    draws : int
+        Draws of the rise test.
+    min_n : int, optional
+        Groups with fewer rows are shown without estimates.
+    seed : int
+        Seed of the draws.
+
+    Returns
+    -------
+    HazardResult
+        Hazards per second; ``to_frame()``, ``chart()``, ``to_dict()``.
+
+    Raises
+    ------
+    UsageError
+        A key, column or choice that does not exist.
+
+    References
+    ----------
+    .. [1] Holford (1980), The analysis of rates and of survivorship using log-linear models.
+    .. [2] Laird and Olivier (1981), Covariance analysis of censored survival data using log-linear analysis.
+
+    Examples
+    --------
+    >>> import tracestat
+    >>> result = tracestat.hazard(tracestat.open(), by="provider", draws=200)
+    >>> [group.label for group in result.groups]
+    ['claude', 'codex']
+    """
+    if draws < 0:
+        raise UsageError(f"draws {draws}: give 0 or more")
+    opened = as_trace(trace)
+    selection = select(
+        opened,
+        unit=unit,
+        clock=clock,
+        rows=rows,
+        definition=definition,
+        by=by,
+        where=where,
+        since=since,
+        until=until,
+        tz=tz,
+        outcomes=True,
+    )
+    plan = _plan(_edges(first_edge, bins), cut_at)
+    cells = hazard_cells(opened, selection, plan.grid.edges, plan.edges)
+    counts = curve_counts(opened, selection)
+    groups = list(_groups(cells, counts, selection, plan))
+    plain = selection.definition == "tracelab"
+    made = _with_rises(groups, plan, selection, draws=0 if plain else draws, seed=seed, min_n=min_n or 0)
+    excluded = excluded_of(opened, selection)
+    below = int(cells.filter(cells["cell"] == 0)["n"].sum() or 0)
+    head = head_of(
+        opened,
+        selection,
+        "hazard",
+        seed=seed,
+        excluded={**excluded.counts, "below_first_edge": below},
+        notes=excluded.notes,
+    )
+    return HazardResult(head, tuple(made))
+
+
+def _edges(first: float | None, bins: int | None) -> tuple[float, ...]:
+    if first is None and bins is None:
+        return DEFAULT_EDGES
+    n = 18 if bins is None else bins
+    if not 2 <= n <= 60:
+        raise UsageError(f"--bins {n}: give 2 to 60")
+    return bin_edges(_FIRST if first is None else first, n + 1)
+
+
+def _time_counts(frame: pl.DataFrame | None) -> TimeCounts:
+    if frame is None:
+        return TimeCounts(*(np.empty(0) for _ in range(3)))
+    return TimeCounts(*(frame[name].to_numpy().astype(np.float64) for name in ("seconds", "n_event", "n_censored")))
+
+
+def _groups(cells: pl.DataFrame, counts: pl.DataFrame, selection: Selection, plan: _Plan) -> Iterator[_Group]:
+    import polars as pl
+
+    if "end_kind" not in selection.keys:
+        by_key = split_by_key(counts, selection)
+        for key, frame in sorted(split_by_key(cells, selection).items(), key=lambda item: _order(item[0])):
+            yield _group(key, frame, _time_counts(by_key.get(key)), plan, frame)
+        return
+    # cause-specific: the rows at risk are those of all causes, and other causes are no events
+    others = [name for name in selection.keys if name != "end_kind"] or None
+    parts = cells.partition_by(others, maintain_order=True) if others else [cells]
+    for part in parts:
+        for kind in sorted(part["end_kind"].unique().to_list()):
+            own = part.filter(pl.col("end_kind") == kind)
+            exposure = part.with_columns(
+                n_event=pl.when(pl.col("end_kind") == kind).then(pl.col("n_event")).otherwise(0)
+            )
+            key = own.select(group_keys(selection)).row(0)
+            # the exact power law would need the counts of all causes at each time; the binned slope suffices here
+            yield _group(key, own, _time_counts(None), plan, exposure)
+
+
+def _order(key: tuple[Any, ...]) -> tuple[tuple[bool, str], ...]:
+    return tuple((value is None, str(value)) for value in key)
+
+
+def _with_rises(
+    groups: Sequence[_Group], plan: _Plan, selection: Selection, *, draws: int, seed: int, min_n: int
+) -> Iterator[HazardGroup]:
+    session_ids = np.unique(np.concatenate([g.session_ids for g in groups])) if groups else np.empty(0)
+    developer_ids = np.unique(np.concatenate([g.developer_ids for g in groups])) if groups else np.empty(0)
+    tested: dict[str, list[Rise]] = {}
+    for name in ("base kept", "base cut", "upper kept", "upper cut"):
+        inputs: list[RiseInput | None] = []
+        for group in groups:
+            part = group.parts.get(name)
+            usable = part is not None and part.fit.available and draws > 0 and group.frame["n"].sum() >= min_n
+            inputs.append(
+                RiseInput(
+                    part.data,
+                    part.moved,
+                    np.searchsorted(session_ids, group.session_ids).astype(np.intp),
+                    np.searchsorted(developer_ids, group.developer_ids).astype(np.intp),
+                )
+                if usable and part is not None
+                else None
+            )
+        tested[name] = rises(inputs, draws=draws, seed=seed)
+    for i, group in enumerate(groups):
+        yield _result(group, plan, selection, {name: found[i] for name, found in tested.items()}, min_n)
+
+
+def _result(
+    group: _Group, plan: _Plan, selection: Selection, rise: Mapping[str, Rise], min_n: int
+) -> HazardGroup:
+    n = int(group.frame["n"].sum())
+    events = int(group.frame["n_seen"].sum())
+    n_developers = int(group.frame["developer_id"].n_unique())
+    base, cut = group.parts["base kept"], group.parts["base cut"]
+    notes = list(base.fit.notes)
+    if 0 < n_developers < ENOUGH_CLUSTERS:
+        notes.append(FEW_DEVELOPERS.format(n=n_developers))
+    bins, effect = hazard_bins(group.sessions, plan.grid, plan.edges)
+    bins_cut, _ = hazard_bins(group.sessions, plan.grid, plan.edges, group.cut)
+    upper = None
+    if "upper kept" in group.parts and plan.upper is not None:
+        high, high_cut = group.parts["upper kept"], group.parts["upper cut"]
+        notes += [f"from {plan.upper[0]:g} s: {note}" for note in high.fit.notes if base.fit.available]
+        upper = UpperRange(
+            plan.upper[0],
+            high.fit.slope,
+            high.fit.curvature,
+            rise["upper kept"],
+            DeadlinesCut(group.holes, high_cut.fit.slope, high_cut.fit.curvature, rise["upper cut"]),
+        )
+    return HazardGroup(
+        key=key_of(group.key, selection),
+        n=n,
+        n_events=events,
+        n_censored=n - events,
+        n_sessions=int(group.frame["session_pk"].n_unique()),
+        n_developers=n_developers,
+        total_seconds=float(group.frame["seconds"].sum()),
+        notes=tuple(dict.fromkeys(notes)),
+        bins=bins,
+        range=base.data.range,
+        n_bins=base.data.n_bins,
+        n_in_range=base.data.n_events,
+        slope=base.fit.slope,
+        curvature=base.fit.curvature,
+        local_slopes=base.fit.local_slopes,
+        rise=rise["base kept"],
+        upper_range=upper,
+        deadlines_cut=DeadlinesCut(group.holes, cut.fit.slope, cut.fit.curvature, rise["base cut"], bins_cut),
+        within=_within(group, plan),
+        design_effect=effect,
+    )
+
+
+def _within(group: _Group, plan: _Plan) -> tuple[Any, ...]:
+    base = group.parts["base kept"]
+    if not base.fit.available or group.frame.height != group.cells.cell.size:
+        return ()
+    keys = {}
+    for columns, ids in _WITHIN.items():
+        code = _codes(group.frame[ids[0]].to_numpy())[1]
+        for name in ids[1:]:
+            other = _codes(group.frame[name].to_numpy())[1]
+            code = _codes(code * (int(other.max(initial=0)) + 1) + other)[1]
+        keys[columns] = code
+    return within_keys(group.cells, keys, plan.grid, base.data, base.fit)

@@ -1,0 +1,411 @@
+"""How much of the fall of the hazard is real, and how much is a mixture of fast and slow keys.
+
+A mixture of constant hazards falls, since the slow ones are left over. Giving every key its own level (a gamma
+frailty) and all keys one slope tells the two apart. Keys enter only through two sums each, so 30,000 of them are cheap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln, polygamma, psi
+
+from tracestat.errors import TracestatError
+from tracestat.resample import ClusterInterval, jackknife_interval, sum_by
+from tracestat.survival.loglinear import fit_loglinear, powers
+from tracestat.survival.slope import bins_used, event_centre
+
+__all__ = ["FrailtyFit", "frailty_loglik", "frailty_pairs", "gamma_frailty", "stratified_slope"]
+
+_LOG_THETA = (-9.0, 6.0)
+_STARTS = (-2.0, 0.0)
+_STRATA_EVENTS = 50
+_STEP_LIMIT = 1.5
+_TOLERANCE = 1e-9
+_MAX_STEPS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class FrailtyFit:
+    """The fit h_k(t) = z_k exp(intercept + slope x), z_k gamma with mean 1 and variance theta.
+
+    Attributes
+    ----------
+    intercept : float
+        ln hazard of an average key at x = 0.
+    slope : float
+        The slope within keys.
+    theta : float
+        Variance of the keys' levels.
+    slope_pooled : float
+        The slope if keys are ignored.
+    mixing_share : float or None
+        1 - slope / slope_pooled, the part of the fall that is due to differences between keys; None if the pooled
+        slope is 0.
+    loglik : float
+        Log likelihood at the maximum, without constants of the data.
+    n_keys : int
+        Keys with exposure in range.
+    at_bound : bool
+        Whether theta ran into the end of its range, e^-9 (keys do not differ) or e^6.
+    interval : ClusterInterval or None
+        Jackknife interval of the slope, where clusters were given.
+    """
+
+    intercept: float
+    slope: float
+    theta: float
+    slope_pooled: float
+    mixing_share: float | None
+    loglik: float
+    n_keys: int
+    at_bound: bool
+    interval: ClusterInterval | None = None
+
+
+def frailty_loglik(intercept: float, slope: float, theta: float, D_k: ArrayLike, X_k: ArrayLike, x: ArrayLike) -> float:
+    """Give the log likelihood of the shared gamma frailty model.
+
+    Parameters
+    ----------
+    intercept, slope, theta : float
+        Parameters; theta above 0.
+    D_k, X_k : array_like, shape (K, J)
+        Events and exposure (seconds) per key and bin.
+    x : array_like, shape (J,)
+        Places of the bins.
+
+    Returns
+    -------
+    float
+        ``sum_k [lnG(r + n_k) - lnG(r) + r ln r - (r + n_k) ln(r + L_k)] + sum_j D_j (a + b x_j)`` with r = 1/theta,
+        n_k the events and L_k the expected events of key k.
+
+    Examples
+    --------
+    >>> round(frailty_loglik(-0.5, -0.3, 0.5, [[3, 1], [0, 2], [1, 0]], [[2, 1], [4, 3], [1, 0.5]], [0, 1]), 10)
+    -10.8930476326
+    """
+    events, exposure, places = bins_used(D_k, X_k, x)
+    if not theta > 0:
+        raise TracestatError("frailty: theta must be above 0")
+    eta = intercept + slope * places
+    shape, n, expected = 1 / theta, events.sum(axis=-1), exposure @ np.exp(eta)
+    per_key = gammaln(shape + n) - gammaln(shape) + shape * np.log(shape) - (shape + n) * np.log(shape + expected)
+    return float(per_key.sum() + events.sum(axis=0) @ eta)
+
+
+class _Keys:
+    """The sums that the likelihood needs, and its value and derivatives in (a, b, ln theta).
+
+    The slope is taken around the centre of the events, so that level and slope hardly depend on each other.
+    """
+
+    def __init__(
+        self, n_k: NDArray[np.float64], X_k: NDArray[np.float64], D: NDArray[np.float64], z: NDArray[np.float64]
+    ) -> None:
+        self.n, self.X, self.z = n_k, X_k, z
+        self.total, self.slope_total = float(D.sum()), float(D @ z)
+        # few distinct counts: the gamma functions are computed once for each
+        self.counts, self.repeats = np.unique(n_k, return_counts=True)
+
+    def derivatives(
+        self, parameters: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+        """Give value, gradient and Hessian of the log likelihood."""
+        a, b, log_theta = (float(v) for v in parameters)
+        r = float(np.exp(-log_theta))
+        n_keys = self.n.size
+        rates = np.exp(a + b * self.z)[:, None] * powers(self.z, 0.0, 2)
+        first, moment, second = np.ascontiguousarray((self.X @ rates).T)
+        rate = r + first
+        log_rate_sum = float(np.log(rate) @ (r + self.n))
+        weight = (r + self.n) / rate  # posterior mean of the key's level
+        fall = weight / rate
+        cross = (self.n - first) / rate**2
+        inverse_sum = float(np.sum(1 / rate))
+        value = float(self.repeats @ (gammaln(r + self.counts) - gammaln(r))) + n_keys * r * np.log(r)
+        value += self.total * a + self.slope_total * b - log_rate_sum
+        by_r = float(self.repeats @ (psi(r + self.counts) - psi(r))) + n_keys * (np.log(r) + 1)
+        by_r -= float(np.log(rate).sum() + weight.sum())
+        by_rr = float(self.repeats @ (polygamma(1, r + self.counts) - polygamma(1, r))) + n_keys / r
+        by_rr += float(cross.sum()) - inverse_sum
+        gradient = np.array([self.total - weight @ first, self.slope_total - weight @ moment, -r * by_r])
+        hessian = np.empty((3, 3))
+        hessian[0, 0] = fall @ first**2 - weight @ first
+        hessian[0, 1] = hessian[1, 0] = fall @ (first * moment) - weight @ moment
+        hessian[1, 1] = fall @ moment**2 - weight @ second
+        hessian[0, 2] = hessian[2, 0] = -r * (cross @ first)
+        hessian[1, 2] = hessian[2, 1] = -r * (cross @ moment)
+        hessian[2, 2] = r * by_r + r * r * by_rr
+        return float(value), gradient, hessian
+
+
+def _key_scores(
+    n: NDArray[np.float64], expected: NDArray[np.float64], moment: NDArray[np.float64], r: float
+) -> NDArray[np.float64]:
+    """Give what each key adds to the score beside the terms that are linear in events, shape (K, 3)."""
+    rate = r + expected
+    weight = (r + n) / rate
+    counts, where = np.unique(n, return_inverse=True)
+    by_r = psi(r + counts)[where] - psi(r) + np.log(r) + 1 - np.log(rate) - weight
+    return np.stack([-weight * expected, -weight * moment, -r * by_r], axis=1)
+
+
+def _climb(keys: _Keys, start: NDArray[np.float64]) -> _Top:
+    """Newton steps in a box for ln theta, shortened until they go up."""
+    low, high = _LOG_THETA
+    parameters = start
+    value, gradient, hessian = keys.derivatives(parameters)
+    at_bound = False
+    for _ in range(_MAX_STEPS):
+        at_bound = bool(
+            (parameters[2] <= low and gradient[2] <= 0) or (parameters[2] >= high and gradient[2] >= 0)
+        )
+        free = 2 if at_bound else 3
+        # away from the top the likelihood may curve upwards in ln theta: such a direction is followed uphill, too
+        curve, axes = np.linalg.eigh(-hessian[:free, :free])
+        curve = np.maximum(np.abs(curve), 1e-10 * np.abs(curve).max())
+        step = np.zeros(3)
+        step[:free] = axes @ ((axes.T @ gradient[:free]) / curve)
+        step *= min(1.0, _STEP_LIMIT / max(float(np.abs(step).max()), 1e-300))
+        while True:
+            proposal = parameters + step
+            proposal[2] = min(max(float(proposal[2]), low), high)
+            new_value, new_gradient, new_hessian = keys.derivatives(proposal)
+            small = float(np.abs(step).max()) < _TOLERANCE
+            if small or new_value >= value - 1e-12 * abs(value):
+                break
+            step /= 2
+        parameters, value, gradient, hessian = proposal, new_value, new_gradient, new_hessian
+        if small:
+            break
+    return _Top(parameters, value, hessian, at_bound)
+
+
+@dataclass(frozen=True, slots=True)
+class _Top:
+    parameters: NDArray[np.float64]
+    value: float
+    hessian: NDArray[np.float64]
+    at_bound: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Solved:
+    fit: FrailtyFit
+    keys: _Keys
+    top: _Top
+
+
+def _solve(
+    n_k: NDArray[np.float64], X_k: NDArray[np.float64], D: NDArray[np.float64], x: NDArray[np.float64]
+) -> _Solved | None:
+    use = (X_k.sum(axis=1) > 0) | (n_k > 0)
+    centre = event_centre(D, x)
+    Z = powers(x, centre, 1)
+    pooled = fit_loglinear(D, X_k.sum(axis=0), Z).theta
+    if not np.all(np.isfinite(pooled)):
+        return None
+    keys = _Keys(n_k[use], X_k[use], D, Z[:, 1])
+    tops = [_climb(keys, np.array([*pooled, start])) for start in _STARTS]
+    top = max(tops, key=lambda found: found.value)
+    level, slope, log_theta = (float(v) for v in top.parameters)
+    slope_pooled = float(pooled[1])
+    fit = FrailtyFit(
+        intercept=level - slope * centre,
+        slope=slope,
+        theta=float(np.exp(log_theta)),
+        slope_pooled=slope_pooled,
+        mixing_share=1 - slope / slope_pooled if slope_pooled != 0 else None,
+        loglik=top.value,
+        n_keys=int(keys.n.size),
+        at_bound=top.at_bound,
+    )
+    return _Solved(fit, keys, top)
+
+
+def gamma_frailty(D_k: ArrayLike, X_k: ArrayLike, x: ArrayLike) -> FrailtyFit | None:
+    """Fit one slope within keys that differ in level by a gamma frailty.
+
+    Parameters
+    ----------
+    D_k, X_k : array_like, shape (K, J)
+        Events and exposure (seconds) per key and bin.
+    x : array_like, shape (J,)
+        Places of the bins.
+
+    Returns
+    -------
+    FrailtyFit or None
+        Without interval; None if there is no pooled slope.
+
+    References
+    ----------
+    .. [1] Proschan (1963), Theoretical explanation of observed decreasing failure rate.
+    .. [2] Vaupel and Yashin (1985), Heterogeneity's ruses.
+
+    Examples
+    --------
+    Keys with constant hazards of 10 and 0.1 per second: the pooled hazard falls, that within keys does not.
+
+    >>> D = np.tile([[100, 100, 0], [10, 90, 900]], (10, 1))
+    >>> X = D / np.tile([[10.0], [0.1]], (10, 1))
+    >>> fit = gamma_frailty(D, X, [0.0, 1.0, 2.0])
+    >>> round(fit.slope_pooled, 2), abs(round(fit.slope, 2))
+    (-0.61, 0.0)
+    """
+    events, exposure, places = bins_used(D_k, X_k, x)
+    solved = _solve(events.sum(axis=1), exposure, events.sum(axis=0), places)
+    return None if solved is None else solved.fit
+
+
+def frailty_pairs(
+    key: ArrayLike,
+    cluster: ArrayLike,
+    D: ArrayLike,
+    X: ArrayLike,
+    x: ArrayLike,
+    level: float = 0.95,
+) -> FrailtyFit | None:
+    """Fit the slope within keys, with its cluster jackknife interval.
+
+    Parameters
+    ----------
+    key, cluster : array_like of int, shape (P,)
+        Codes from 0 of the key and the cluster (session or developer) of each row; a pair may occur more than once.
+    D, X : array_like, shape (P, J)
+        Events and exposure (seconds) per row and bin.
+    x : array_like, shape (J,)
+        Places of the bins.
+    level : float, default 0.95
+        Nominal coverage.
+
+    Returns
+    -------
+    FrailtyFit or None
+        With interval; None if there is no pooled slope.
+
+    Notes
+    -----
+    A replicate is one Newton step from the full fit: the score without the cluster, at the full fit's parameters,
+    through the full fit's Hessian. With theta at an end of its range only level and slope move.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> key, cluster = np.repeat(np.arange(50), 4), np.tile(np.arange(40), 5)
+    >>> X = rng.gamma(2.0, 1.0, (200, 3))
+    >>> fit = frailty_pairs(key, cluster, rng.poisson(X * rng.gamma(2.0, 0.5, 50)[key][:, None]), X, [0.0, 1.0, 2.0])
+    >>> fit.interval.n_clusters, fit.interval.low < 0 < fit.interval.high
+    (40, True)
+    """
+    events, exposure, places = bins_used(D, X, x)
+    keys, clusters = np.asarray(key, dtype=np.intp), np.asarray(cluster, dtype=np.intp)
+    if keys.shape != clusters.shape or keys.size != events.shape[0]:
+        raise TracestatError("frailty: one key and one cluster code are needed per row")
+    n_keys = int(keys.max(initial=-1)) + 1
+    n_row = events.sum(axis=1)
+    n_k = sum_by(n_row, keys, n_keys)
+    solved = _solve(n_k, sum_by(exposure, keys, n_keys), events.sum(axis=0), places)
+    if solved is None:
+        return None
+    replicates = _one_step(solved, keys, clusters, n_k, n_row, events, exposure)
+    fit = solved.fit
+    interval = jackknife_interval(fit.slope, replicates, level)
+    return FrailtyFit(
+        fit.intercept,
+        fit.slope,
+        fit.theta,
+        fit.slope_pooled,
+        fit.mixing_share,
+        fit.loglik,
+        fit.n_keys,
+        fit.at_bound,
+        interval,
+    )
+
+
+def _one_step(
+    solved: _Solved,
+    keys: NDArray[np.intp],
+    clusters: NDArray[np.intp],
+    n_k: NDArray[np.float64],
+    n_row: NDArray[np.float64],
+    events: NDArray[np.float64],
+    exposure: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Give the slope without each cluster in range."""
+    a, b, log_theta = (float(v) for v in solved.top.parameters)
+    r = float(np.exp(-log_theta))
+    z = solved.keys.z
+    sums = exposure @ (np.exp(a + b * z)[:, None] * powers(z, 0.0, 1))
+    n_keys = n_k.size
+    # rows of one (key, cluster) leave together
+    n_clusters = int(clusters.max(initial=-1)) + 1
+    pair, where = np.unique(clusters * n_keys + keys, return_inverse=True)
+    pair_cluster, pair_key = np.divmod(pair, n_keys)
+    pair_n, pair_expected, pair_moment = (sum_by(v, where, pair.size) for v in (n_row, sums[:, 0], sums[:, 1]))
+    expected, moment = (sum_by(v, pair_key, n_keys) for v in (pair_expected, pair_moment))
+    before = _key_scores(n_k, expected, moment, r)[pair_key]
+    left = np.maximum(expected[pair_key] - pair_expected, 0.0)
+    after = _key_scores(n_k[pair_key] - pair_n, left, moment[pair_key] - pair_moment, r)
+    change = sum_by(after - before, pair_cluster, n_clusters)
+    change[:, 0] -= sum_by(n_row, clusters, n_clusters)
+    change[:, 1] -= sum_by(events @ z, clusters, n_clusters)
+    active = sum_by(n_row + exposure.sum(axis=1), clusters, n_clusters) > 0
+    free = 2 if solved.fit.at_bound else 3
+    hessian = solved.top.hessian[:free, :free]
+    step = np.linalg.solve(hessian, -change[active][:, :free].T)
+    replicates: NDArray[np.float64] = b + step[1]
+    return replicates
+
+
+def stratified_slope(D_k: ArrayLike, X_k: ArrayLike, x: ArrayLike, min_events: int = _STRATA_EVENTS) -> float | None:
+    """Fit one slope with a free level for every key: a check of the frailty fit on large keys.
+
+    Parameters
+    ----------
+    D_k, X_k : array_like, shape (K, J)
+        Events and exposure (seconds) per key and bin.
+    x : array_like, shape (J,)
+        Places of the bins.
+    min_events : int, default 50
+        Keys with fewer events are left out. The estimate is biased upwards in small keys, since the last event of a
+        key always falls where its exposure ends.
+
+    Returns
+    -------
+    float or None
+        The slope; None if no key is large enough or no maximum exists.
+
+    Examples
+    --------
+    >>> round(stratified_slope([[3, 1], [0, 2], [1, 0]], [[2, 1], [4, 3], [1, 0.5]], [0, 1], min_events=1), 9)
+    0.287682072
+    """
+    events, exposure, places = bins_used(D_k, X_k, x)
+    n_k = events.sum(axis=1)
+    use = (n_k >= max(min_events, 1)) & (exposure.sum(axis=1) > 0)
+    if not np.any(use):
+        return None
+    n_k, X, D = n_k[use], exposure[use], events[use].sum(axis=0)
+    z = places - event_centre(D, places)
+    target = float(D @ z)
+    b = 0.0
+    for _ in range(60):
+        rate = np.exp(b * z)
+        weights = X @ np.stack([rate, rate * z, rate * z * z], axis=1)
+        mean = weights[:, 1] / weights[:, 0]
+        information = float(n_k @ (weights[:, 2] / weights[:, 0] - mean**2))
+        if not information > 0:
+            return None
+        step = float(np.clip((target - n_k @ mean) / information, -2.0, 2.0))
+        b += step
+        if abs(step) < 1e-12:
+            return b
+        if abs(b) > 60:
+            return None
+    return b if abs(step) < 1e-8 else None

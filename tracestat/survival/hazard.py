@@ -1,0 +1,390 @@
+"""The hazard of one group: bins, slopes, curvature, within-key slopes, each with deadlines kept and cut.
+
+Everything comes from one table of sufficient statistics per (session, cell of a common grid). The rise tests of the
+groups of one table are adjusted together, so they are made in a second step (:mod:`tracestat.survival.rises`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracestat.resample import ClusterInterval, sum_by
+from tracestat.results import NOT_AVAILABLE, Bin, Interval, Slopes, WithinKey
+from tracestat.survival.bins import Grid, Window, bin_centres
+from tracestat.survival.blocks import Block, block_centres, block_sums, merge_blocks, support
+from tracestat.survival.exposure import exposure_from_exits, group_cells
+from tracestat.survival.frailty import frailty_pairs, stratified_slope
+from tracestat.survival.headline import headline
+from tracestat.survival.intervals import bin_hazards, curvature_jackknife, local_slope_jackknife, slope_jackknife
+from tracestat.survival.slope import ols_slope, power_law_slope, slope_note
+
+__all__ = [
+    "Cells",
+    "RangeData",
+    "RangeFit",
+    "SessionCells",
+    "TimeCounts",
+    "fit_range",
+    "hazard_bins",
+    "range_data",
+    "session_cells",
+    "within_keys",
+]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
+LOCAL_AT = (1.0, 10.0, 100.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Sufficient statistics of one group: a row per (session, developer, keys, cell), arrays of one length.
+
+    Attributes
+    ----------
+    session, developer : ndarray of int
+        Codes from 0 without gaps.
+    cell : ndarray of int
+        Cell of the grid.
+    n_event, n_net, time_net : ndarray
+        Events; rows and seconds that end in the cell less those that enter in it.
+    """
+
+    session: Codes
+    developer: Codes
+    cell: Codes
+    n_event: Floats
+    n_net: Floats
+    time_net: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCells:
+    """Events and exposure (seconds) per session and cell, and the developer of each session."""
+
+    events: Floats
+    exposure: Floats
+    developer: Codes
+
+    @property
+    def n_developers(self) -> int:
+        """Number of developers."""
+        return int(self.developer.max(initial=-1)) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class TimeCounts:
+    """Ends at each distinct duration, for the fit without bins."""
+
+    time: Floats
+    n_event: Floats
+    n_censored: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class RangeData:
+    """Events and exposure on one set of bins.
+
+    Attributes
+    ----------
+    D, X : ndarray, shape (S, J)
+        Per session and bin.
+    developer : ndarray of int, shape (S,)
+        Developer of each session.
+    edges : tuple of float, length J + 1
+        Bin edges, seconds.
+    n_bins : int
+        Leading bins with support; slope and rise test use these.
+    blocks : tuple of (int, int)
+        Those bins, merged until each block has enough events.
+    """
+
+    D: Floats
+    X: Floats
+    developer: Codes
+    edges: tuple[float, ...]
+    n_bins: int
+    blocks: tuple[Block, ...]
+
+    @property
+    def n_events(self) -> int:
+        """Events in the bins with support."""
+        return round(float(self.D[:, : self.n_bins].sum()))
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """First and last edge of the bins with support."""
+        return (self.edges[0], self.edges[self.n_bins]) if self.n_bins else None
+
+    def by_developer(self) -> tuple[Floats, Floats]:
+        """Events and exposure per developer."""
+        n = int(self.developer.max(initial=-1)) + 1
+        return sum_by(self.D, self.developer, n), sum_by(self.X, self.developer, n)
+
+
+@dataclass(frozen=True, slots=True)
+class RangeFit:
+    """Slopes and curvature on one set of bins; ``local_slopes`` at 1, 10 and 100 s where they lie in the range."""
+
+    slope: Slopes
+    curvature: Interval
+    local_slopes: tuple[tuple[float, float | None], ...]
+    notes: tuple[str, ...]
+
+    @property
+    def available(self) -> bool:
+        """Whether there was enough for a slope."""
+        return self.slope.poisson.value is not None
+
+
+def _totals(cells: Cells, code: Codes, n: int, grid: Grid) -> tuple[Floats, Floats]:
+    """Add up rows per (code, cell) and turn them into events and exposure."""
+    flat = code * grid.n_cells + cells.cell
+    size = n * grid.n_cells
+    events, exits, time = (
+        sum_by(values, flat, size).reshape(n, grid.n_cells) for values in (cells.n_event, cells.n_net, cells.time_net)
+    )
+    return events, exposure_from_exits(exits, time, grid.edges)
+
+
+def session_cells(cells: Cells, grid: Grid) -> SessionCells:
+    """Lay a group's statistics out per session.
+
+    Parameters
+    ----------
+    cells : Cells
+        The group.
+    grid : Grid
+        The grid its cells belong to.
+
+    Returns
+    -------
+    SessionCells
+        Arrays of shape (S, C).
+
+    Examples
+    --------
+    >>> grid = Grid((0.0, 1.0, 4.0))
+    >>> one = np.zeros(1, dtype=np.intp)
+    >>> rows = Cells(one, one, one + 1, np.ones(1), np.ones(1), np.array([3.0]))
+    >>> session_cells(rows, grid).exposure
+    array([[1., 2., 0.]])
+    """
+    n = int(cells.session.max(initial=-1)) + 1
+    events, exposure = _totals(cells, cells.session, n, grid)
+    developer = np.zeros(n, dtype=np.intp)
+    developer[cells.session] = cells.developer
+    return SessionCells(events, exposure, developer)
+
+
+def hazard_bins(data: SessionCells, grid: Grid, edges: Sequence[float], cut: NDArray[np.bool_] | None = None) -> tuple[
+    tuple[Bin, ...], tuple[float | None, ...]
+]:
+    """Give the hazard of every bin, and of the open one at the end, with clustered intervals.
+
+    Parameters
+    ----------
+    data : SessionCells
+        Events and exposure per session and cell.
+    grid : Grid
+        The grid of the cells.
+    edges : sequence of float, length J + 1
+        Bin edges, seconds.
+    cut : ndarray of bool, shape (S, C), optional
+        Cells to leave out.
+
+    Returns
+    -------
+    bins : tuple of Bin, length J + 1
+    design_effect : tuple of (float or None), length J + 1
+        By session.
+    """
+    D, X = _bins(data, grid, edges, len(edges), cut)
+    by_session = bin_hazards(D, X)
+    by_developer = bin_hazards(*(sum_by(v, data.developer, data.n_developers) for v in (D, X)))
+    upper: list[float | None] = [*map(float, edges[1:]), None]
+    bins = []
+    for j, hi in enumerate(upper):
+        events, exposure = int(round(float(D[:, j].sum()))), float(X[:, j].sum())
+        if exposure <= 0:
+            hazard = NOT_AVAILABLE
+        else:
+            first, second = (
+                ClusterInterval(
+                    float(h.hazard[j]), None, _finite(h.low[j]), _finite(h.high[j]), h.n_clusters, 0.95, _name(h, events)
+                )
+                for h in (by_session, by_developer)
+            )
+            hazard = headline(first, second)
+        bins.append(Bin(float(edges[j]), hi, events, exposure, hazard))
+    return tuple(bins), tuple(_finite(v) for v in by_session.design_effect)
+
+
+def _name(hazards: object, events: int) -> str:
+    n_clusters = getattr(hazards, "n_clusters", 0)
+    return "clustered" if events and n_clusters > 1 else "exact Poisson"
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _bins(
+    data: SessionCells, grid: Grid, edges: Sequence[float], n_bins: int, cut: NDArray[np.bool_] | None
+) -> tuple[Floats, Floats]:
+    events, exposure = data.events, data.exposure
+    if cut is not None:
+        events, exposure = np.where(cut, 0.0, events), np.where(cut, 0.0, exposure)
+    return group_cells(events, exposure, grid.base_bins(edges), n_bins)
+
+
+def range_data(
+    data: SessionCells, grid: Grid, edges: Sequence[float], cut: NDArray[np.bool_] | None = None
+) -> RangeData:
+    """Add cells up to bins and find how far they have support.
+
+    Parameters
+    ----------
+    data : SessionCells
+        Events and exposure per session and cell.
+    grid : Grid
+        The grid of the cells.
+    edges : sequence of float, length J + 1
+        Bin edges, seconds; the first is where the range begins.
+    cut : ndarray of bool, shape (S, C), optional
+        Cells to leave out: the windows of the deadlines.
+    """
+    D, X = _bins(data, grid, edges, len(edges) - 1, cut)
+    total = D.sum(axis=0)
+    blocks, _ = merge_blocks(total)
+    return RangeData(D, X, data.developer, tuple(map(float, edges)), support(total), tuple(blocks))
+
+
+def fit_range(data: RangeData, counts: TimeCounts | None = None, holes: Sequence[Window] = ()) -> RangeFit:
+    """Fit slope and curvature to the bins that have support.
+
+    Parameters
+    ----------
+    data : RangeData
+        Events and exposure on the bins.
+    counts : TimeCounts, optional
+        Distinct durations, for the exact power law.
+    holes : sequence of (float, float)
+        Windows that were cut, for the exact power law.
+
+    Returns
+    -------
+    RangeFit
+        Slopes are not available below 100 events, 5 bins or 20 sessions, and the notes say so.
+    """
+    J = data.n_bins
+    D, X = data.D[:, :J], data.X[:, :J]
+    n_clusters = int(np.count_nonzero((X.sum(axis=1) > 0) | (D.sum(axis=1) > 0)))
+    short = slope_note(data.n_events, J, n_clusters)
+    if short is not None:
+        return RangeFit(Slopes(), NOT_AVAILABLE, tuple((at, None) for at in LOCAL_AT), (f"no slope: {short}",))
+    start, stop = data.edges[0], data.edges[J]
+    x = bin_centres(data.edges)[:J]
+    D_dev, X_dev = (v[:, :J] for v in data.by_developer())
+    poisson = _both(slope_jackknife(D, X, x), slope_jackknife(D_dev, X_dev, x))
+    bend = _both(curvature_jackknife(D, X, x), curvature_jackknife(D_dev, X_dev, x))
+    inside = [at for at in LOCAL_AT if start <= at <= stop]
+    local = local_slope_jackknife(D, X, x, np.log(inside)) if inside else None
+    local_at = dict(zip(inside, (interval.value for interval in local or ()), strict=False))
+    D_b, X_b = (block_sums(v.sum(axis=0), data.blocks) for v in (data.D, data.X))
+    ols = Interval(ols_slope(D_b, X_b, block_centres(data.edges, data.blocks)))
+    exact = _power_law(counts, start, stop, holes) if counts is not None else NOT_AVAILABLE
+    notes: tuple[str, ...] = ()
+    if exact.value is not None and poisson.value is not None and abs(exact.value - poisson.value) > 0.05:
+        notes = (f"the exact power law ({exact.value:.3f}) and the binned slope ({poisson.value:.3f}) differ by > 0.05",)
+    return RangeFit(Slopes(poisson, ols, exact), bend, tuple((at, local_at.get(at)) for at in LOCAL_AT), notes)
+
+
+def _both(session: ClusterInterval | None, developer: ClusterInterval | None) -> Interval:
+    if session is None:
+        return NOT_AVAILABLE
+    return headline(session, developer or ClusterInterval(session.value, None, None, None, 0, session.level, "CV3"))
+
+
+def _power_law(counts: TimeCounts, start: float, stop: float, holes: Sequence[Window]) -> Interval:
+    """Fit h(t) = e^a t^slope without bins; a hole splits a row into a part censored at it and one entering after it."""
+    time, event, censored = counts.time, counts.n_event, counts.n_censored
+    entry = np.full(time.size, start)
+    for low, high in sorted(holes):
+        if high <= start or low >= stop:
+            continue
+        # rows that reach the hole stop there unseen; those that survive it come back at its end
+        reaches = time >= low
+        beyond = (time > high) & (entry < high)
+        weight = event + censored
+        time, event, censored, entry = (
+            np.concatenate([np.where(reaches & (entry < low), low, time), time[beyond]]),
+            np.concatenate([np.where(reaches & (entry < high), 0.0, event), event[beyond]]),
+            np.concatenate([np.where(reaches & (entry < high), np.where(entry < low, weight, 0.0), censored), censored[beyond]]),
+            np.concatenate([entry, np.full(int(beyond.sum()), high)]),
+        )
+    fit = power_law_slope(time, event, censored, start, stop, entry=entry)
+    if fit is None:
+        return NOT_AVAILABLE
+    half = 1.959963984540054 * fit.se_naive
+    return Interval(fit.slope, fit.slope - half, fit.slope + half, method="observed information, not clustered")
+
+
+def within_keys(
+    cells: Cells, keys: Mapping[tuple[str, ...], Codes], grid: Grid, data: RangeData, fit: RangeFit
+) -> tuple[WithinKey, ...]:
+    """Compare the pooled slope with the one inside single keys (shared gamma frailty), deadlines kept.
+
+    Parameters
+    ----------
+    cells : Cells
+        The group.
+    keys : mapping
+        Columns that make a key, to the code of each row of ``cells``, from 0 without gaps.
+    grid : Grid
+        The grid of the cells.
+    data : RangeData
+        The bins.
+    fit : RangeFit
+        The pooled fit to the same bins.
+
+    Returns
+    -------
+    tuple of WithinKey
+        One per key with at least two values; empty when there is no pooled slope.
+    """
+    pooled = fit.slope.poisson.value
+    if pooled is None:
+        return ()
+    J = data.n_bins
+    x = bin_centres(data.edges)[:J]
+    n_sessions = int(cells.session.max(initial=-1)) + 1
+    found = []
+    for columns, code in keys.items():
+        pair, pair_of = np.unique(code.astype(np.int64) * n_sessions + cells.session, return_inverse=True)
+        events, exposure = _totals(cells, pair_of.astype(np.intp), pair.size, grid)
+        D, X = group_cells(events, exposure, grid.base_bins(data.edges), J)
+        key, session = (pair // n_sessions).astype(np.intp), (pair % n_sessions).astype(np.intp)
+        used = X.sum(axis=1) > 0
+        key_used = np.unique(key[used], return_inverse=True)[1].astype(np.intp)
+        n_keys = int(key_used.max(initial=-1)) + 1
+        if n_keys < 2:
+            found.append(WithinKey(columns, n_keys, pooled, NOT_AVAILABLE, None, None, notes=("only one key",)))
+            continue
+        rows = (key_used, session[used], D[used], X[used])
+        by_session = frailty_pairs(*rows, x)
+        by_developer = frailty_pairs(key_used, data.developer[session[used]], *rows[2:], x)
+        if by_session is None or by_developer is None or by_session.interval is None or by_developer.interval is None:
+            found.append(WithinKey(columns, n_keys, pooled, NOT_AVAILABLE, None, None, notes=("no fit",)))
+            continue
+        stratified = stratified_slope(*(sum_by(v, key_used, n_keys) for v in rows[2:]), x)
+        notes = ("theta at the end of its range",) if by_session.at_bound else ()
+        slope = headline(by_session.interval, by_developer.interval)
+        found.append(
+            WithinKey(columns, n_keys, pooled, slope, by_session.theta, by_session.mixing_share, stratified, notes)
+        )
+    return tuple(found)

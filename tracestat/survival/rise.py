@@ -1,0 +1,493 @@
+"""Does the hazard rise anywhere? One test over all neighbouring blocks (or pairs), and how large a rise may be.
+
+A rise is where waiting longer makes a return more likely, the one thing that a policy could time. "Not significant"
+does not mean "no rise", so every contrast carries the simultaneous upper limit of the rise that the data allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, ndtri
+
+from tracestat.errors import TracestatError, UsageError
+from tracestat.resample import sign_multipliers
+from tracestat.survival.blocks import Block, block_sums
+from tracestat.survival.intervals import active_clusters
+
+__all__ = [
+    "Family",
+    "RiseContrast",
+    "RiseGroup",
+    "RiseTest",
+    "holm",
+    "pava_ratio",
+    "rise_test",
+    "rise_tests",
+    "rise_tests_together",
+]
+
+Family = Literal["adjacent", "any"]
+_CHUNK = 128  # draws multiplied at a time, so that their floats stay in the cache
+
+
+@dataclass(frozen=True, slots=True)
+class RiseContrast:
+    """The hazard of a later block against that of an earlier one.
+
+    Attributes
+    ----------
+    start, stop : int
+        Numbers of the earlier and the later block.
+    log_ratio : float
+        ln of the later hazard over the earlier one; above 0 is a rise.
+    se : float or None
+        Clustered standard error; None if it does not exist (fewer than two clusters, or no variation).
+    se_naive : float
+        Standard error if rows were independent.
+    p_adjusted : float or None
+        One-sided p value of "no rise here", adjusted for all contrasts of the family (step-down).
+    upper : float or None
+        Upper limit of ratio - 1, simultaneous over the family: 0.33 reads "no rise above 33 %".
+    """
+
+    start: int
+    stop: int
+    log_ratio: float
+    se: float | None
+    se_naive: float
+    p_adjusted: float | None
+    upper: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RiseTest:
+    """One family of contrasts tested together, for one clustering.
+
+    Attributes
+    ----------
+    family : str
+        ``"adjacent"`` or ``"any"``.
+    contrasts : tuple of RiseContrast
+        In order of the blocks.
+    significant : bool or None
+        Whether any rise stands at the level; None if nothing could be tested.
+    largest : RiseContrast or None
+        The contrast with the largest simultaneous upper limit.
+    largest_upper : float or None
+        That limit.
+    critical : float or None
+        Quantile of the largest t statistic when nothing rises.
+    n_clusters : int
+        Clusters in range.
+    level : float
+        1 - the family-wise error.
+    method : str
+        ``"max-T"`` or ``"Holm"``.
+    note : str
+        Why there is no test; empty if there is one.
+    """
+
+    family: Family
+    contrasts: tuple[RiseContrast, ...]
+    significant: bool | None
+    largest: RiseContrast | None
+    largest_upper: float | None
+    critical: float | None
+    n_clusters: int
+    level: float
+    method: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RiseGroup:
+    """One group of a table of rise tests.
+
+    Attributes
+    ----------
+    D, X : ndarray, shape (G, J)
+        Events and exposure per cluster and bin.
+    blocks : tuple of (int, int)
+        Blocks of bins.
+    multipliers : ndarray, shape (draws, G), or None
+        Draws made before for these clusters, shared with other groups; None draws new ones.
+    """
+
+    D: NDArray[np.float64]
+    X: NDArray[np.float64]
+    blocks: tuple[Block, ...]
+    multipliers: NDArray[np.int8] | NDArray[np.float64] | None = None
+
+
+_Prepared: TypeAlias = tuple[
+    NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], "NDArray[np.float64] | None", int
+]
+
+
+def rise_test(
+    D_g: ArrayLike,
+    X_g: ArrayLike,
+    blocks: Sequence[Block],
+    family: Family = "adjacent",
+    *,
+    draws: int = 2_000,
+    seed: int = 0,
+    level: float = 0.95,
+    multipliers: NDArray[np.int8] | NDArray[np.float64] | None = None,
+) -> RiseTest:
+    """Test whether the hazard rises between blocks, with control over the whole family.
+
+    Parameters
+    ----------
+    D_g, X_g : array_like, shape (G, J)
+        Events and exposure per cluster and bin.
+    blocks : sequence of (int, int)
+        Blocks of bins, from `tracestat.survival.blocks.merge_blocks` of the summed events.
+    family : {"adjacent", "any"}
+        Neighbouring blocks, or every later against every earlier block.
+    draws : int, default 2,000
+        Draws of the multipliers; 0 takes normal p values with Holm's correction.
+    seed : int, default 0
+        Seed of the draws.
+    level : float, default 0.95
+        1 - the family-wise error.
+    multipliers : ndarray, shape (draws, G), optional
+        Draws made before with `tracestat.resample.sign_multipliers` for all G clusters, so that several tests
+        share them.
+
+    Returns
+    -------
+    RiseTest
+        The contrasts and what they say together.
+
+    Raises
+    ------
+    TracestatError
+        If a block holds no events, or the multipliers have another number of clusters.
+
+    References
+    ----------
+    .. [1] Westfall and Young (1993), Resampling-Based Multiple Testing.
+    .. [2] Webb (2014), Reworking wild bootstrap based inference for clustered errors.
+
+    Examples
+    --------
+    >>> D_g, X_g = np.ones((40, 2)), np.random.default_rng(0).gamma(2.0, (1.0, 2.0), (40, 2))
+    >>> test = rise_test(D_g, X_g, [(0, 1), (1, 2)])
+    >>> test.significant, len(test.contrasts)
+    (False, 1)
+    """
+    return rise_tests(D_g, X_g, blocks, (family,), draws=draws, seed=seed, level=level, multipliers=multipliers)[family]
+
+
+def rise_tests(
+    D_g: ArrayLike,
+    X_g: ArrayLike,
+    blocks: Sequence[Block],
+    families: Sequence[Family] = ("adjacent", "any"),
+    *,
+    draws: int = 2_000,
+    seed: int = 0,
+    level: float = 0.95,
+    multipliers: NDArray[np.int8] | NDArray[np.float64] | None = None,
+) -> dict[Family, RiseTest]:
+    """Run `rise_test` for several families on the same draws, at the price of one.
+
+    Parameters
+    ----------
+    D_g, X_g : array_like, shape (G, J)
+        Events and exposure per cluster and bin.
+    blocks : sequence of (int, int)
+        Blocks of bins.
+    families : sequence of str
+        Families to test; each is controlled by itself.
+    draws, seed, level, multipliers
+        As in `rise_test`.
+
+    Returns
+    -------
+    dict of RiseTest
+        By family.
+
+    Raises
+    ------
+    UsageError
+        If a family does not exist.
+    TracestatError
+        As in `rise_test`.
+
+    Examples
+    --------
+    >>> tests = rise_tests(np.ones((40, 3)), np.ones((40, 3)), [(0, 1), (1, 2), (2, 3)], draws=0)
+    >>> len(tests["adjacent"].contrasts), len(tests["any"].contrasts)
+    (2, 3)
+    """
+    group = RiseGroup(np.asarray(D_g, dtype=np.float64), np.asarray(X_g, dtype=np.float64), tuple(blocks), multipliers)
+    return rise_tests_together([group], families, draws=draws, seed=seed, level=level)[0]
+
+
+def rise_tests_together(
+    groups: Sequence[RiseGroup],
+    families: Sequence[Family] = ("adjacent", "any"),
+    *,
+    draws: int = 2_000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> list[dict[Family, RiseTest]]:
+    """Run `rise_tests` for the groups of one table, with each family controlled over all groups.
+
+    Groups whose multipliers come from one draw per cluster keep the dependence that shared clusters bring; the
+    largest t statistic is taken over the contrasts of all groups.
+
+    Parameters
+    ----------
+    groups : sequence of RiseGroup
+        Events, exposure, blocks and multipliers of each group.
+    families : sequence of str
+        Families to test; each is controlled by itself.
+    draws, seed, level
+        As in `rise_test`; groups without multipliers of their own draw theirs.
+
+    Returns
+    -------
+    list of dict of RiseTest
+        By group, by family.
+
+    Raises
+    ------
+    UsageError, TracestatError
+        As in `rise_tests`.
+
+    Examples
+    --------
+    >>> group = RiseGroup(np.ones((40, 2)), np.random.default_rng(0).gamma(2.0, (1.0, 2.0), (40, 2)), ((0, 1), (1, 2)))
+    >>> [t["adjacent"].significant for t in rise_tests_together([group, group], ["adjacent"])]
+    [False, False]
+    """
+    for family in families:
+        if family not in get_args(Family):
+            raise UsageError(f"rise test: family {family} is not known; it is adjacent or any")
+    if not 0 < level < 1 or draws < 0:
+        raise UsageError("rise test: the level must lie between 0 and 1, and draws not below 0")
+    prepared = [_prepare(group, draws, seed) for group in groups]
+    tests = {family: _adjust(family, [_contrasts(family, *p) for p in prepared], level) for family in families}
+    return [{family: tests[family][i] for family in families} for i in range(len(groups))]
+
+
+def _prepare(group: RiseGroup, draws: int, seed: int) -> _Prepared:
+    D_b, X_b = block_sums(group.D, group.blocks), block_sums(group.X, group.blocks)
+    events, exposure = D_b.sum(axis=0), X_b.sum(axis=0)
+    if not (np.all(events > 0) and np.all(exposure > 0)):
+        raise TracestatError("rise test: a block without events; merge the bins first")
+    active = active_clusters(D_b, X_b)
+    n_clusters = int(np.count_nonzero(active))
+    influence = (D_b - X_b * (events / exposure)) / events
+    drawn = None
+    if draws > 0 and n_clusters >= 2 and len(group.blocks) >= 2:
+        if group.multipliers is None:
+            # clusters out of range have influence 0: their signs change nothing, but too few in range need Webb's points
+            drawn = _draw(influence[active], sign_multipliers(n_clusters, draws, seed))
+        else:
+            drawn = _draw(influence, group.multipliers)
+    return events, exposure, influence, drawn, n_clusters
+
+
+def _draw(influence: NDArray[np.float64], multipliers: NDArray[np.int8] | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give W @ U, from which the draws of every contrast are differences."""
+    if multipliers.shape[1] != influence.shape[0]:
+        raise TracestatError(
+            f"rise test: multipliers for {multipliers.shape[1]} clusters, data of {influence.shape[0]}"
+        )
+    return np.concatenate(
+        [
+            multipliers[i : i + _CHUNK].astype(np.float64, copy=False) @ influence
+            for i in range(0, multipliers.shape[0], _CHUNK)
+        ]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Contrasts:
+    """The contrasts of one group before they are adjusted."""
+
+    early: NDArray[np.intp]
+    late: NDArray[np.intp]
+    delta: NDArray[np.float64]
+    se: NDArray[np.float64]
+    se_naive: NDArray[np.float64]
+    testable: NDArray[np.bool_]
+    null: NDArray[np.float64] | None
+    n_clusters: int
+
+    @property
+    def t(self) -> NDArray[np.float64]:
+        """Statistics of the testable contrasts."""
+        return self.delta[self.testable] / self.se[self.testable]
+
+
+def _contrasts(
+    family: Family,
+    events: NDArray[np.float64],
+    exposure: NDArray[np.float64],
+    influence: NDArray[np.float64],
+    drawn: NDArray[np.float64] | None,
+    n_clusters: int,
+) -> _Contrasts:
+    early, late = _pairs(events.size, family)
+    log_hazard = np.log(events / exposure)
+    squares = np.sum((influence[:, late] - influence[:, early]) ** 2, axis=0)
+    # rounding alone gives about 1e-32
+    testable = (squares > 1e-24) & (n_clusters >= 2)
+    null = None
+    if drawn is not None:
+        null = (drawn[:, late[testable]] - drawn[:, early[testable]]) / np.sqrt(squares[testable])
+    return _Contrasts(
+        early,
+        late,
+        log_hazard[late] - log_hazard[early],
+        np.sqrt(n_clusters / max(n_clusters - 1, 1) * squares),
+        np.sqrt(1 / events[early] + 1 / events[late]),
+        testable,
+        null,
+        n_clusters,
+    )
+
+
+def _adjust(family: Family, groups: Sequence[_Contrasts], level: float) -> list[RiseTest]:
+    """Adjust the contrasts of all groups as one family and give each group its part."""
+    tested = [group for group in groups if np.any(group.testable)]
+    drawn = [group.null for group in tested if group.null is not None]
+    method = "max-T" if len(drawn) == len(tested) and drawn else "Holm"
+    critical, adjusted = None, np.empty(0)
+    if tested:
+        t = np.concatenate([group.t for group in tested])
+        if method == "Holm":
+            critical, adjusted = float(ndtri(1 - (1 - level) / t.size)), holm(ndtr(-t))
+        else:
+            null = np.concatenate(drawn, axis=1)
+            critical, adjusted = float(np.quantile(null.max(axis=1), level)), _step_down(t, null)
+    tests, start = [], 0
+    for group in groups:
+        size = int(np.count_nonzero(group.testable))
+        tests.append(_test_of(family, group, adjusted[start : start + size], critical, level, method))
+        start += size
+    return tests
+
+
+def _test_of(
+    family: Family, group: _Contrasts, adjusted: NDArray[np.float64], critical: float | None, level: float, method: str
+) -> RiseTest:
+    p = np.full(group.delta.size, np.nan)
+    p[group.testable] = adjusted
+    some = critical is not None and adjusted.size > 0
+    upper = np.exp(group.delta + critical * group.se) - 1 if some and critical is not None else p
+    contrasts = tuple(
+        RiseContrast(
+            int(group.early[i]),
+            int(group.late[i]),
+            float(group.delta[i]),
+            float(group.se[i]) if group.testable[i] else None,
+            float(group.se_naive[i]),
+            float(p[i]) if group.testable[i] else None,
+            float(upper[i]) if group.testable[i] else None,
+        )
+        for i in range(group.delta.size)
+    )
+    if not some:
+        note = "fewer than two clusters" if group.n_clusters < 2 else "clusters do not vary"
+        note = note if contrasts else "fewer than two blocks"
+        return RiseTest(family, contrasts, None, None, None, None, group.n_clusters, level, method, note)
+    largest = contrasts[int(np.where(group.testable, upper, -np.inf).argmax())]
+    significant = bool(np.any(adjusted <= 1 - level))
+    return RiseTest(family, contrasts, significant, largest, largest.upper, critical, group.n_clusters, level, method)
+
+
+def _pairs(n_blocks: int, family: Family) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    if family == "adjacent":
+        return np.arange(n_blocks - 1), np.arange(1, n_blocks)
+    early, late = np.triu_indices(n_blocks, 1)
+    return early, late
+
+
+def _step_down(t: NDArray[np.float64], null: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Adjust each p value over the contrasts not larger than it, then make them monotone (Westfall and Young)."""
+    ascending = np.argsort(t, kind="stable")
+    largest_so_far = np.maximum.accumulate(null[:, ascending], axis=1)
+    p = np.empty(t.size)
+    p[ascending] = np.maximum.accumulate(np.mean(largest_so_far >= t[ascending], axis=0)[::-1])[::-1]
+    return p
+
+
+def holm(p: ArrayLike) -> NDArray[np.float64]:
+    """Adjust p values by Holm's step-down rule.
+
+    Parameters
+    ----------
+    p : array_like, shape (K,)
+        Raw p values.
+
+    Returns
+    -------
+    ndarray, shape (K,)
+        Adjusted p values, at most 1.
+
+    References
+    ----------
+    .. [1] Holm (1979), A simple sequentially rejective multiple test procedure.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03])
+    array([0.03, 0.06, 0.06])
+    """
+    raw = np.asarray(p, dtype=np.float64)
+    order = np.argsort(raw, kind="stable")
+    factors = np.arange(raw.size, 0, -1)
+    out = np.empty(raw.size)
+    out[order] = np.minimum(np.maximum.accumulate(raw[order] * factors), 1.0)
+    return out
+
+
+def pava_ratio(D: ArrayLike, X: ArrayLike) -> float | None:
+    """Compare the hazards with the closest hazards that never rise.
+
+    Parameters
+    ----------
+    D, X : array_like, shape (J,)
+        Events and exposure per bin, in order of time.
+
+    Returns
+    -------
+    float or None
+        The largest ratio of a bin's hazard to the fit by pooling adjacent violators (weights X): 1 if the hazard
+        never rises. None if there are no events.
+
+    References
+    ----------
+    .. [1] Barlow, Bartholomew, Bremner and Brunk (1972), Statistical Inference under Order Restrictions.
+
+    Examples
+    --------
+    >>> pava_ratio([4, 1, 3], [1.0, 1.0, 1.0])
+    1.5
+    """
+    events, exposure = np.asarray(D, dtype=np.float64), np.asarray(X, dtype=np.float64)
+    use = exposure > 0
+    events, exposure = events[use], exposure[use]
+    if not events.sum() > 0:
+        return None
+    pools: list[tuple[float, float, int]] = []
+    for d, x in zip(events.tolist(), exposure.tolist(), strict=True):
+        pool = (d, x, 1)
+        while pools and pools[-1][0] * pool[1] < pool[0] * pools[-1][1]:
+            before = pools.pop()
+            pool = (before[0] + pool[0], before[1] + pool[1], before[2] + pool[2])
+        pools.append(pool)
+    fitted = np.repeat([d / x for d, x, _ in pools], [n for _, _, n in pools])
+    positive = fitted > 0
+    return float(np.max((events / exposure)[positive] / fitted[positive]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,19 @@ from tracestat.store import Trace, is_store, open_store
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Progress", "TraceLike", "as_trace", "group_keys", "head_of", "open_trace", "split_by_key"]
+__all__ = [
+    "Excluded",
+    "Progress",
+    "TraceLike",
+    "as_trace",
+    "excluded_of",
+    "group_keys",
+    "head_of",
+    "key_of",
+    "open_trace",
+    "sorted_groups",
+    "split_by_key",
+]
 
 Progress = Callable[[int, int], None]
 TraceLike = Trace | str | Path
@@ -169,3 +181,8 @@ def split_by_key(frame: pl.DataFrame, selection: Selection) -> dict[tuple[Any, .
 def key_of(values: tuple[Any, ...], selection: Selection) -> dict[str, Any]:
     """Name the values of a group's key; empty when everything is pooled."""
     return dict(zip(selection.keys, values, strict=False)) if selection.keys else {}
+
+
+def sorted_groups(keys: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Give the keys of groups in order, missing values last."""
+    return sorted(keys, key=lambda key: tuple((value is None, str(value)) for value in key))

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracestat.api.common import TraceLike, as_trace, excluded_of, group_keys, head_of, key_of, split_by_key
+from tracestat.api.common import TraceLike, as_trace, excluded_of, group_keys, head_of, key_of, sorted_groups, split_by_key
 from tracestat.durations import Clock, Definition, Rows, Selection, Unit, curve_counts, hazard_cells, select
 from tracestat.errors import UsageError
-from tracestat.results import DeadlinesCut, HazardGroup, HazardResult, Rise, UpperRange
+from tracestat.results import DeadlinesCut, HazardGroup, HazardResult, Rise, UpperRange, without_intervals
 from tracestat.survival.bins import DEFAULT_EDGES, Grid, Window, bin_edges, deadline_window, shifted_edges
 from tracestat.survival.hazard import (
     Cells,
@@ -252,7 +252,7 @@ def hazard(
         excluded={**excluded.counts, "below_first_edge": below},
         notes=excluded.notes,
     )
-    return HazardResult(head, tuple(made))
+    return HazardResult(head, tuple(without_intervals(group) for group in made) if plain else tuple(made))
 
 
 def _edges(first: float | None, bins: int | None) -> tuple[float, ...]:
@@ -274,9 +274,9 @@ def _groups(cells: pl.DataFrame, counts: pl.DataFrame, selection: Selection, pla
     import polars as pl
 
     if "end_kind" not in selection.keys:
-        by_key = split_by_key(counts, selection)
-        for key, frame in sorted(split_by_key(cells, selection).items(), key=lambda item: _order(item[0])):
-            yield _group(key, frame, _time_counts(by_key.get(key)), plan, frame)
+        by_key, parts_of = split_by_key(counts, selection), split_by_key(cells, selection)
+        for key in sorted_groups(parts_of):
+            yield _group(key, parts_of[key], _time_counts(by_key.get(key)), plan, parts_of[key])
         return
     # cause-specific: the rows at risk are those of all causes, and other causes are no events
     others = [name for name in selection.keys if name != "end_kind"] or None
@@ -290,10 +290,6 @@ def _groups(cells: pl.DataFrame, counts: pl.DataFrame, selection: Selection, pla
             key = own.select(group_keys(selection)).row(0)
             # the exact power law would need the counts of all causes at each time; the binned slope suffices here
             yield _group(key, own, _time_counts(None), plan, exposure)
-
-
-def _order(key: tuple[Any, ...]) -> tuple[tuple[bool, str], ...]:
-    return tuple((value is None, str(value)) for value in key)
 
 
 def _with_rises(

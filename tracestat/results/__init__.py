@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracestat.results.base import Group, Head, Result, TraceInfo, as_json
+from tracestat.results.base import Group, Head, Result, TraceInfo, as_json, without_intervals
 from tracestat.results.hazard import (
     Bin,
     Contrast,
@@ -51,4 +51,5 @@ __all__ = [
     "UpperRange",
     "WithinKey",
     "as_json",
+    "without_intervals",
 ]

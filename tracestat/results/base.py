@@ -11,7 +11,7 @@ import datetime as dt
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from tracestat.results.interval import Interval, Json
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     import altair as alt
     import polars as pl
 
-__all__ = ["Group", "Head", "Result", "TraceInfo", "as_json"]
+__all__ = ["Group", "Head", "Result", "TraceInfo", "as_json", "without_intervals"]
+
+T = TypeVar("T")
 
 
 def as_json(value: Any) -> Json:
@@ -57,6 +59,28 @@ def as_json(value: Any) -> Json:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def without_intervals(value: T) -> T:
+    """Give the same frozen result with bare estimates, for definitions that state no uncertainty.
+
+    Examples
+    --------
+    >>> without_intervals((1, Interval(0.5, 0.4, 0.6, method="session CV3")))
+    (1, Interval(value=0.5, low=None, high=None, level=0.95, method='', session=None, developer=None))
+    """
+    made: Any = value
+    if isinstance(value, Interval):
+        made = Interval(value.value)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        made = dataclasses.replace(
+            value, **{f.name: without_intervals(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        )
+    elif isinstance(value, Mapping):
+        made = {key: without_intervals(item) for key, item in value.items()}
+    elif isinstance(value, tuple):
+        made = tuple(without_intervals(item) for item in value)
+    return made  # type: ignore[no-any-return]  # of the same type by construction
 
 
 @dataclass(frozen=True, slots=True)

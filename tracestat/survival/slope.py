@@ -31,6 +31,7 @@ __all__ = [
 MIN_EVENTS = 100
 MIN_BINS = 5
 MIN_CLUSTERS = 20
+_NEAR_ZERO, _TERMS = 0.05, 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,41 +340,61 @@ def power_law_slope(
         return None
     log_time = np.log(times)
     centre = float(events @ log_time) / n_events
-    up, down = np.minimum(log_time, np.log(t1)) - centre, np.log(starts) - centre
+    moments = _Moments(np.minimum(log_time, np.log(t1)) - centre, np.log(starts) - centre, weights)
 
     # the profile likelihood is concave in k; with the centre at the events its slope is -D A'/A, so the root is that of
     # A': Newton's method, falling back to halving the bracket
     low, high = -5.0, 5.0
-    if not _moments(low, up, down, weights)[1] < 0 < _moments(high, up, down, weights)[1]:
+    if not moments.at(low)[1] < 0 < moments.at(high)[1]:
         return None
     k = 0.0
     for _ in range(200):
-        a0, a1, a2 = _moments(k, up, down, weights)
+        a0, a1, a2 = moments.at(k)
         low, high = (k, high) if a1 < 0 else (low, k)
         newton = k - (a1 / a0) / (a2 / a0 - (a1 / a0) ** 2)
         before, k = k, newton if low < newton < high else (low + high) / 2
         if abs(k - before) < 1e-13:
             break
     information = n_events * (a2 / a0 - (a1 / a0) ** 2)
+    if not information > 0:
+        return None
     # int t^(k - 1) dt = e^(k centre) a0, so the level at 1 s takes the centre back out
     return PowerLawSlope(k - 1, float(np.log(n_events / a0)) - k * centre, float(information**-0.5), n_events)
 
 
-def _moments(
-    k: float, up: NDArray[np.float64], down: NDArray[np.float64], weights: NDArray[np.float64]
-) -> tuple[float, float, float]:
-    """Integrate v^m e^(kv), m = 0, 1, 2, from ``down`` to ``up``, and add over rows."""
-    if abs(k) < 0.05:
-        # the closed forms lose all digits near k = 0; the series in kv needs few terms, as |v| stays below 20 or so
-        sums = []
-        for m in range(3):
-            terms = np.zeros_like(up)
-            for n in range(24):
-                terms += k**n / factorial(n) * (up ** (m + n + 1) - down ** (m + n + 1)) / (m + n + 1)
-            sums.append(float(weights @ terms))
-        return sums[0], sums[1], sums[2]
-    e_up, e_down = np.exp(k * up), np.exp(k * down)
-    zero = (e_up - e_down) / k
-    one = (up * e_up - down * e_down) / k - zero / k
-    two = (up**2 * e_up - down**2 * e_down) / k - 2 * one / k
-    return float(weights @ zero), float(weights @ one), float(weights @ two)
+class _Moments:
+    """Integrals of v^m e^(kv), m = 0, 1, 2, from ``down`` to ``up``, added over rows."""
+
+    def __init__(self, up: NDArray[np.float64], down: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
+        # most rows enter at the same few places
+        places, place = np.unique(down, return_inverse=True)
+        self._ends = ((up, weights), (places, -np.bincount(place, weights)))
+        self._powers: list[float] = []
+
+    def at(self, k: float) -> tuple[float, float, float]:
+        if abs(k) < _NEAR_ZERO:
+            # the closed forms lose all digits near k = 0; the series in kv needs few terms, as |v| stays below 20 or so
+            power = self._power_sums()
+            zero, one, two = (
+                sum(k**n / factorial(n) * power[m + n] / (m + n + 1) for n in range(_TERMS)) for m in range(3)
+            )
+            return zero, one, two
+        raw = np.zeros(3)
+        for v, weights in self._ends:
+            weighted = weights * np.exp(k * v)
+            raw += weighted.sum(), weighted @ v, weighted @ v**2
+        zero = raw[0] / k
+        one = (raw[1] - zero) / k
+        return float(zero), float(one), float((raw[2] - 2 * one) / k)
+
+    def _power_sums(self) -> list[float]:
+        """Sums of v^1, v^2, ..., which do not depend on k."""
+        if not self._powers:
+            sums = np.zeros(_TERMS + 2)
+            for v, weights in self._ends:
+                term = weights.copy()
+                for n in range(sums.size):
+                    term *= v
+                    sums[n] += term.sum()
+            self._powers = sums.tolist()
+        return self._powers

@@ -94,11 +94,12 @@ def test_no_condition_is_true() -> None:
 def test_any_text_is_a_condition_or_a_usage_error(text: str) -> None:
     try:
         found = parse_where(text)
-    except TracestatError as error:
-        assert "\n" not in str(error) or "\n" in text
+    except TracestatError:
         return
     # all that is left are quoted columns, operators and parameters
-    left = re.sub(r'"(' + "|".join((*KEYS, "started_at")) + r')"|\$w\d+|AND|OR|NOT|IN|IS NULL|LIKE|BETWEEN|TRUE', "", found.sql)
+    left = re.sub(
+        r'"(' + "|".join((*KEYS, "started_at")) + r')"|\$w\d+|AND|OR|NOT|IN|IS NULL|LIKE|BETWEEN|TRUE', "", found.sql
+    )
     assert re.fullmatch(r"[\s()=<>,]*", left)
 
 

@@ -42,9 +42,7 @@ def test_it_is_one_statement_that_parses(name: str) -> None:
 
 @pytest.mark.parametrize("name", STATISTICS)
 def test_sufficient_statistics_translate_to_spark(name: str) -> None:
-    spark = sqlglot.transpile(
-        filled(name), read="duckdb", write="spark", unsupported_level=sqlglot.ErrorLevel.RAISE
-    )
+    spark = sqlglot.transpile(filled(name), read="duckdb", write="spark", unsupported_level=sqlglot.ErrorLevel.RAISE)
     assert len(spark) == 1
 
 

@@ -17,9 +17,7 @@ def stamp(seconds: float) -> str:
     return (BASE + dt.timedelta(seconds=seconds)).isoformat(timespec="milliseconds") + "Z"
 
 
-def call(
-    call_id: str, emitted: float, result: float | None, tool: str = "Bash", *, index: int = 0, **more: Any
-) -> Row:
+def call(call_id: str, emitted: float, result: float | None, tool: str = "Bash", *, index: int = 0, **more: Any) -> Row:
     """Make one entry of ``tools``."""
     row: Row = {
         "tool_index": index,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 from tracestat.errors import UsageError
-from tracestat.filters import Filter, Value, check_keys, parse_where, render_keys, time_range, zone_name
+from tracestat.filters import EVERYTHING, Filter, Value, check_keys, parse_where, render_keys, time_range, zone_name
 from tracestat.queries import query_text
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ class Selection:
     rows: Rows = "tool"
     definition: Definition = "tracestat"
     keys: tuple[str, ...] = ()
-    where: Filter = Filter()
-    period: Filter = Filter()
+    where: Filter = EVERYTHING
+    period: Filter = EVERYTHING
     zone: str = "UTC"
     since: str | None = None
     until: str | None = None

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 __all__ = [
+    "EVERYTHING",
     "KEYS",
     "OUTCOME_KEYS",
     "Filter",
+    "Value",
     "check_keys",
     "parse_time",
     "parse_where",
@@ -74,6 +76,9 @@ class Filter:
     text: str | None = None
     sql: str = "TRUE"
     parameters: Mapping[str, Value] = field(default_factory=dict)
+
+
+EVERYTHING = Filter()
 
 
 def check_keys(by: str | Sequence[str] | None, *, outcomes: bool = False) -> tuple[str, ...]:

@@ -165,7 +165,8 @@ def main() -> None:
                 f"ingest, {ours['tables']['rounds']:,} rounds, {ours['tables']['tool_calls']:,} calls, "  # type: ignore[index]
                 f"{ours['tables']['timing_events']:,} events",  # type: ignore[index]
                 f"{ours['seconds']:.1f} s",
-                f"three inferring passes {baseline['seconds']:.1f} s: {ours['seconds'] / baseline['seconds']:.2f} of it",
+                f"three inferring passes {baseline['seconds']:.1f} s: "
+                f"{ours['seconds'] / baseline['seconds']:.2f} of it",
                 "0.25 of it",
             )
         )

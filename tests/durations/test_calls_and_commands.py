@@ -14,7 +14,9 @@ Make = Callable[[list[Row]], Any]
 
 def table(trace: Any, name: str) -> list[dict[str, Any]]:
     order = "round_pk, tool_index"
-    rows: list[dict[str, Any]] = trace.sql("SELECT * FROM calls ORDER BY ALL" if name == "calls" else "SELECT * FROM commands ORDER BY ALL").to_dicts()
+    rows: list[dict[str, Any]] = trace.sql(
+        "SELECT * FROM calls ORDER BY ALL" if name == "calls" else "SELECT * FROM commands ORDER BY ALL"
+    ).to_dicts()
     return sorted(rows, key=lambda row: [row[k.strip()] for k in order.split(",")])
 
 
@@ -49,7 +51,9 @@ def test_negative_durations_stay_in_the_table(store_of: Make) -> None:
 
 def test_zero_inflated_clock(store_of: Make) -> None:
     rows = [
-        codex("s", i, [call(f"c{i}", 10 * i, 10 * i + 0.2, "exec_command", tool_internal_latency_ms=0 if i < 3 else 150)])
+        codex(
+            "s", i, [call(f"c{i}", 10 * i, 10 * i + 0.2, "exec_command", tool_internal_latency_ms=0 if i < 3 else 150)]
+        )
         for i in range(10)
     ]
     found = table(store_of(rows), "calls")
@@ -60,7 +64,10 @@ def test_zero_inflated_clock(store_of: Make) -> None:
 def test_a_call_without_result_ends_with_its_pause(store_of: Make) -> None:
     rows = [round_("s", 0, [call("a", 8, None, index=0), call("b", 10, 11, index=1)]), round_("s", 1, text=30)]
     found = table(store_of(rows), "calls")
-    assert [(r["seconds"], r["observed"], r["end_kind"]) for r in found] == [(22.0, False, "lost"), (1.0, True, "completed")]
+    assert [(r["seconds"], r["observed"], r["end_kind"]) for r in found] == [
+        (22.0, False, "lost"),
+        (1.0, True, "completed"),
+    ]
 
 
 def test_the_asked_limit_of_a_yield(store_of: Make) -> None:
@@ -102,13 +109,17 @@ def test_a_poll_continues_the_launch_of_its_own_session(store_of: Make) -> None:
 
 def test_a_repeated_launch_id_takes_the_nearest_before_the_poll(store_of: Make) -> None:
     again = codex("s", 3, [call("L", 100, 101.2, "exec_command", command_status="running")])
-    poll = codex("s", 4, [call("P3", 110, 112, "write_stdin", command_status="finished", continuation_of_tool_call_id="L")])
+    poll = codex(
+        "s", 4, [call("P3", 110, 112, "write_stdin", command_status="finished", continuation_of_tool_call_id="L")]
+    )
     rows = table(store_of([*chain(), again, poll]), "commands")
     assert [(r["n_polls"], round(r["seconds"], 6)) for r in rows] == [(2, 41.3), (1, 12.0)]
 
 
 def test_other_shell_calls_are_commands_of_their_own(store_of: Make) -> None:
-    rows = [round_("s", 0, [call("a", 0, 3, index=0), call("b", 0, 1, "Read", index=1), call("c", 0, 2, "Bash", index=2)])]
+    rows = [
+        round_("s", 0, [call("a", 0, 3, index=0), call("b", 0, 1, "Read", index=1), call("c", 0, 2, "Bash", index=2)])
+    ]
     found = table(store_of(rows), "commands")
     assert [(r["call_id"], r["seconds"], r["n_polls"]) for r in found] == [("a", 3.0, 0), ("c", 2.0, 0)]
 

@@ -94,7 +94,9 @@ def test_context_is_prompt_and_output(store_of: Make) -> None:
     assert row["context_tokens"] == 5070
 
 
-@pytest.mark.parametrize(("status", "kind"), [("running", "deadline"), ("aborted", "interrupted"), ("finished", "completed")])
+@pytest.mark.parametrize(
+    ("status", "kind"), [("running", "deadline"), ("aborted", "interrupted"), ("finished", "completed")]
+)
 def test_end_kinds_of_codex(store_of: Make, status: str, kind: str) -> None:
     row = one(store_of([round_("s", 0, [call("a", 1, 2, "exec_command", command_status=status)], provider="codex")]))
     assert (row["end_kind"], row["observed"]) == (kind, True)
@@ -138,8 +140,18 @@ def test_lost_is_censored_at_the_next_stamp_that_is_no_result(store_of: Make) ->
 
 
 def test_open_is_censored_at_the_last_stamp_of_the_session(store_of: Make) -> None:
-    row = one(store_of([round_("s", 0, [call("a", 10, None, index=0), call("b", 10, 14, index=1)],
-                               events=[event("tool_result", 14, tool_call_id="b")])]))
+    row = one(
+        store_of(
+            [
+                round_(
+                    "s",
+                    0,
+                    [call("a", 10, None, index=0), call("b", 10, 14, index=1)],
+                    events=[event("tool_result", 14, tool_call_id="b")],
+                )
+            ]
+        )
+    )
     assert (row["seconds"], row["end_kind"], row["observed"]) == (4.0, "open", False)
 
 

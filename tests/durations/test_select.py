@@ -73,14 +73,19 @@ def test_tracelab_keeps_copies_and_humans_and_only_positive_durations(mixed: Any
 
 
 def test_commands(mixed: Any) -> None:
-    assert [row for row in rows_of(mixed, unit="command") if row[2] is None] == [(0.0, "tool", None), (1.0, "tool", None)]
+    assert [row for row in rows_of(mixed, unit="command") if row[2] is None] == [
+        (0.0, "tool", None),
+        (1.0, "tool", None),
+    ]
 
 
 def test_a_zero_inflated_clock_is_left_out(store_of: Make) -> None:
     trace = store_of(
         [
             round_(
-                "s", i, [call(f"c{i}", 10 * i, 10 * i + 0.2, "exec_command", tool_internal_latency_ms=0 if i < 3 else 150)]
+                "s",
+                i,
+                [call(f"c{i}", 10 * i, 10 * i + 0.2, "exec_command", tool_internal_latency_ms=0 if i < 3 else 150)],
             )
             for i in range(10)
         ]
@@ -105,7 +110,7 @@ def test_local_time_decides_days(store_of: Make) -> None:
 
 
 def test_dates_and_conditions_choose_rows(mixed: Any) -> None:
-    everything = dict(tz="UTC", by=None, rows="all")
+    everything = {"tz": "UTC", "by": None, "rows": "all"}
     assert curve_counts(mixed, select(mixed, since="2026-03-02T12:00:05", **everything))["n_event"].sum() == 3
     assert curve_counts(mixed, select(mixed, until="2026-03-02T12:00:05", **everything))["n_event"].sum() == 1
     assert curve_counts(mixed, select(mixed, where="tool LIKE 'Ask%'", **everything))["seconds"].to_list() == [90.0]

@@ -114,9 +114,7 @@ def survival_curve(
         until=until,
         tz=tz,
     )
-    groups = [
-        _group(key, curve, selection, min_n or 0) for key, curve in curves_of(opened, selection).items()
-    ]
+    groups = [_group(key, curve, selection, min_n or 0) for key, curve in curves_of(opened, selection).items()]
     if selection.definition == "tracelab":
         groups = [without_intervals(group) for group in groups]
     excluded = excluded_of(opened, selection)
@@ -138,9 +136,7 @@ def _group(key: tuple[object, ...], curve: ClusteredCurve, selection: Selection,
         times = [t for t in VARIANCE_AT if t <= last] or [last]
         beyond = n - np.concatenate([[0.0], np.cumsum(steps.n_event + steps.n_censored)])
         at_risk = beyond[np.searchsorted(steps.time, times, side="right")]
-        points = tuple(
-            CurvePoint(t, s, int(r)) for t, s, r in zip(times, curve.survival(times), at_risk, strict=True)
-        )
+        points = tuple(CurvePoint(t, s, int(r)) for t, s, r in zip(times, curve.survival(times), at_risk, strict=True))
         quantiles, notes = quantiles_of(curve)
     if curve.n_developers < ENOUGH_CLUSTERS:
         notes.append(FEW_DEVELOPERS.format(n=curve.n_developers))

@@ -1,20 +1,30 @@
-"""``hazard``: is there a moment at which a return becomes likely?"""
+"""The command ``hazard``: is there a moment at which a return becomes likely."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracestat.api.common import TraceLike, as_trace, excluded_of, group_keys, head_of, key_of, sorted_groups, split_by_key
+from tracestat.api.common import (
+    TraceLike,
+    as_trace,
+    excluded_of,
+    group_keys,
+    head_of,
+    key_of,
+    sorted_groups,
+    split_by_key,
+)
 from tracestat.durations import Clock, Definition, Rows, Selection, Unit, curve_counts, hazard_cells, select
 from tracestat.errors import UsageError
 from tracestat.results import DeadlinesCut, HazardGroup, HazardResult, Rise, UpperRange, without_intervals
 from tracestat.survival.bins import DEFAULT_EDGES, Grid, Window, bin_edges, deadline_window, shifted_edges
 from tracestat.survival.hazard import (
+    NO_FIT,
     Cells,
     RangeData,
     RangeFit,
@@ -27,7 +37,7 @@ from tracestat.survival.hazard import (
     within_keys,
 )
 from tracestat.survival.headline import ENOUGH_CLUSTERS, FEW_DEVELOPERS
-from tracestat.survival.rises import NO_RISE, RiseInput, rises
+from tracestat.survival.rises import RiseInput, rises
 
 if TYPE_CHECKING:
     import polars as pl
@@ -111,7 +121,9 @@ def _codes(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     return found, code.astype(np.intp)
 
 
-def _group(key: tuple[Any, ...], frame: pl.DataFrame, counts: TimeCounts, plan: _Plan, exposure: pl.DataFrame) -> _Group:
+def _group(
+    key: tuple[Any, ...], frame: pl.DataFrame, counts: TimeCounts, plan: _Plan, exposure: pl.DataFrame
+) -> _Group:
     """Lay out one group; ``exposure`` holds the rows at risk, ``frame`` those whose events count."""
     session_ids, session = _codes(exposure["session_pk"].to_numpy())
     developer_ids, developer = _codes(exposure["developer_id"].to_numpy())
@@ -140,9 +152,7 @@ def _group(key: tuple[Any, ...], frame: pl.DataFrame, counts: TimeCounts, plan: 
             exact = counts if kept == "kept" or len(holes) == 1 else None
             fit = fit_range(data, exact, one if kept == "cut" else ())
             parts[f"{name} {kept}"] = _Part(data, other, fit)
-    return _Group(
-        key, frame, cells, sessions, cut, tuple(windows), session_ids.astype(np.intp), developer_ids, parts
-    )
+    return _Group(key, frame, cells, sessions, cut, tuple(windows), session_ids.astype(np.intp), developer_ids, parts)
 
 
 def hazard(
@@ -318,21 +328,25 @@ def _with_rises(
         yield _result(group, plan, selection, {name: found[i] for name, found in tested.items()}, min_n)
 
 
-def _result(
-    group: _Group, plan: _Plan, selection: Selection, rise: Mapping[str, Rise], min_n: int
-) -> HazardGroup:
+def _result(group: _Group, plan: _Plan, selection: Selection, rise: Mapping[str, Rise], min_n: int) -> HazardGroup:
     n = int(group.frame["n"].sum())
     events = int(group.frame["n_seen"].sum())
     n_developers = int(group.frame["developer_id"].n_unique())
-    base, cut = group.parts["base kept"], group.parts["base cut"]
+    parts, too_few = group.parts, n < min_n
+    if too_few:
+        parts = {
+            name: replace(part, fit=replace(NO_FIT, notes=(f"{n} rows, {min_n} asked for",)))
+            for name, part in parts.items()
+        }
+    base, cut = parts["base kept"], parts["base cut"]
     notes = list(base.fit.notes)
     if 0 < n_developers < ENOUGH_CLUSTERS:
         notes.append(FEW_DEVELOPERS.format(n=n_developers))
     bins, effect = hazard_bins(group.sessions, plan.grid, plan.edges)
     bins_cut, _ = hazard_bins(group.sessions, plan.grid, plan.edges, group.cut)
     upper = None
-    if "upper kept" in group.parts and plan.upper is not None:
-        high, high_cut = group.parts["upper kept"], group.parts["upper cut"]
+    if "upper kept" in parts and plan.upper is not None:
+        high, high_cut = parts["upper kept"], parts["upper cut"]
         notes += [f"from {plan.upper[0]:g} s: {note}" for note in high.fit.notes if base.fit.available]
         upper = UpperRange(
             plan.upper[0],
@@ -360,7 +374,7 @@ def _result(
         rise=rise["base kept"],
         upper_range=upper,
         deadlines_cut=DeadlinesCut(group.holes, cut.fit.slope, cut.fit.curvature, rise["base cut"], bins_cut),
-        within=_within(group, plan),
+        within=() if too_few else _within(group, plan),
         design_effect=effect,
     )
 

@@ -98,9 +98,7 @@ def calls(
     if longest < 1:
         raise UsageError(f"--longest {longest}: give at least 1")
     opened = as_trace(trace)
-    selection = select(
-        opened, unit=unit, clock=clock, rows=rows, by=None, where=where, since=since, until=until, tz=tz
-    )
+    selection = select(opened, unit=unit, clock=clock, rows=rows, by=None, where=where, since=since, until=until, tz=tz)
     found = tuple(longest_waits(opened, selection, longest).iter_rows(named=True))
     excluded = excluded_of(opened, selection)
     head = head_of(opened, selection, "calls", excluded=excluded.counts, notes=excluded.notes)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tracestat.resample import ClusterInterval, sum_by
 from tracestat.results import Bounds, Interval
 from tracestat.survival.curve import Curve, log_log_interval, quantile, quantile_interval
-from tracestat.survival.headline import headline
+from tracestat.survival.headline import complement, headline
 from tracestat.survival.influence import clustered_variance, influence_from_cells
 
 __all__ = ["VARIANCE_AT", "ClusteredCurve", "clustered_curve"]
@@ -64,7 +64,7 @@ class ClusteredCurve:
 
     def within(self, times: Sequence[float]) -> list[Interval]:
         """Give P(T <= t), the share of rows that end within t."""
-        return [_complement(interval) for interval in self.survival(times)]
+        return [complement(interval) for interval in self.survival(times)]
 
     def quantile(self, q: float) -> Interval | None:
         """Give the q quantile of the duration; None when the curve does not reach it."""
@@ -85,7 +85,9 @@ class ClusteredCurve:
         return np.where(times > 0, found, 0.0)
 
 
-def clustered_curve(curve: Curve, n: Floats, score: Floats, developer: NDArray[np.intp], at: Sequence[float]) -> ClusteredCurve:
+def clustered_curve(
+    curve: Curve, n: Floats, score: Floats, developer: NDArray[np.intp], at: Sequence[float]
+) -> ClusteredCurve:
     """Put a curve and the sums of its sessions together.
 
     Parameters
@@ -129,14 +131,3 @@ def _finite(value: float) -> float | None:
 
 def _interval(value: float, bounds: Bounds, n_clusters: int) -> ClusterInterval:
     return ClusterInterval(value, None, *bounds, n_clusters, 0.95, "influence")
-
-
-def _complement(interval: Interval) -> Interval:
-    def flip(bounds: Bounds | None) -> Bounds | None:
-        return bounds and tuple(None if b is None else 1 - b for b in reversed(bounds))  # type: ignore[return-value]  # two
-
-    low, high = flip((interval.low, interval.high)) or (None, None)
-    value = None if interval.value is None else 1 - interval.value
-    return Interval(
-        value, low, high, interval.level, interval.method, flip(interval.session), flip(interval.developer)
-    )

@@ -7,7 +7,7 @@ groups of one table are adjusted together, so they are made in a second step (:m
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from tracestat.survival.intervals import bin_hazards, curvature_jackknife, local
 from tracestat.survival.slope import ols_slope, power_law_slope, slope_note
 
 __all__ = [
+    "NO_FIT",
     "Cells",
     "RangeData",
     "RangeFit",
@@ -141,6 +142,9 @@ class RangeFit:
         return self.slope.poisson.value is not None
 
 
+NO_FIT = RangeFit(Slopes(), NOT_AVAILABLE, tuple((at, None) for at in LOCAL_AT), ())
+
+
 def _totals(cells: Cells, code: Codes, n: int, grid: Grid) -> tuple[Floats, Floats]:
     """Add up rows per (code, cell) and turn them into events and exposure."""
     flat = code * grid.n_cells + cells.cell
@@ -205,11 +209,13 @@ def hazard_bins(
     """
     D, X = _bins(data, grid, edges, len(edges), cut)
     by_session = bin_hazards(D, X)
-    by_developer = bin_hazards(*(sum_by(v, data.developer, data.n_developers) for v in (D, X)))
+    by_developer = bin_hazards(
+        sum_by(D, data.developer, data.n_developers), sum_by(X, data.developer, data.n_developers)
+    )
     upper: list[float | None] = [*map(float, edges[1:]), None]
     bins = []
     for j, hi in enumerate(upper):
-        events, exposure = int(round(float(D[:, j].sum()))), float(X[:, j].sum())
+        events, exposure = round(float(D[:, j].sum())), float(X[:, j].sum())
         if exposure <= 0:
             hazard = NOT_AVAILABLE
         else:
@@ -292,7 +298,7 @@ def fit_range(data: RangeData, counts: TimeCounts | None = None, holes: Sequence
     n_clusters = int(np.count_nonzero((X.sum(axis=1) > 0) | (D.sum(axis=1) > 0)))
     short = slope_note(data.n_events, J, n_clusters)
     if short is not None:
-        return RangeFit(Slopes(), NOT_AVAILABLE, tuple((at, None) for at in LOCAL_AT), (f"no slope: {short}",))
+        return replace(NO_FIT, notes=(f"no slope: {short}",))
     start, stop = data.edges[0], data.edges[J]
     x = bin_centres(data.edges)[:J]
     D_dev, X_dev = (v[:, :J] for v in data.by_developer())
@@ -391,7 +397,7 @@ def within_keys(
         if by_session is None or by_developer is None or by_session.interval is None or by_developer.interval is None:
             found.append(WithinKey(columns, n_keys, pooled, NOT_AVAILABLE, None, None, notes=("no fit",)))
             continue
-        stratified = stratified_slope(*(sum_by(v, key_used, n_keys) for v in rows[2:]), x)
+        stratified = stratified_slope(sum_by(D[used], key_used, n_keys), sum_by(X[used], key_used, n_keys), x)
         notes = ("theta at the end of its range",) if by_session.at_bound else ()
         slope = headline(by_session.interval, by_developer.interval)
         found.append(

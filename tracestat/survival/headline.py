@@ -6,15 +6,10 @@ cannot be estimated, so the session interval stands first and a note says that i
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import numpy as np
-from numpy.typing import NDArray
-
 from tracestat.resample import ClusterInterval
-from tracestat.results import NOT_AVAILABLE, Interval
+from tracestat.results import Bounds, Interval
 
-__all__ = ["ENOUGH_CLUSTERS", "FEW_DEVELOPERS", "headline", "headline_of"]
+__all__ = ["ENOUGH_CLUSTERS", "FEW_DEVELOPERS", "complement", "headline"]
 
 ENOUGH_CLUSTERS = 20
 FEW_DEVELOPERS = (
@@ -56,21 +51,24 @@ def headline(session: ClusterInterval, developer: ClusterInterval) -> Interval:
     )
 
 
-def headline_of(
-    estimate: Callable[[NDArray[np.intp], int], ClusterInterval | None],
-    session: NDArray[np.intp],
-    developer: NDArray[np.intp],
-) -> Interval:
-    """Run an estimator once per clustering and combine.
+def complement(interval: Interval) -> Interval:
+    """Turn the interval of a probability into that of its complement.
 
-    Parameters
-    ----------
-    estimate : callable
-        Takes the cluster code of each row of sufficient statistics and the number of clusters.
-    session, developer : ndarray of int, shape (R,)
-        Codes from 0, without gaps.
+    Examples
+    --------
+    >>> complement(Interval(0.25, 0.125, 0.5)).low
+    0.5
     """
-    first, second = (estimate(codes, int(codes.max(initial=-1)) + 1) for codes in (session, developer))
-    if first is None or second is None:
-        return NOT_AVAILABLE
-    return headline(first, second)
+
+    def flip(bounds: Bounds) -> Bounds:
+        low, high = bounds
+        return (None if high is None else 1 - high, None if low is None else 1 - low)
+
+    return Interval(
+        None if interval.value is None else 1 - interval.value,
+        *flip((interval.low, interval.high)),
+        interval.level,
+        interval.method,
+        interval.session and flip(interval.session),
+        interval.developer and flip(interval.developer),
+    )

@@ -290,7 +290,7 @@ def _prepare(group: RiseGroup, draws: int, seed: int) -> _Prepared:
     drawn = None
     if draws > 0 and n_clusters >= 2 and len(group.blocks) >= 2:
         if group.multipliers is None:
-            # clusters out of range have influence 0: their signs change nothing, but too few in range need Webb's points
+            # clusters out of range have no influence: their signs change nothing, but few in range need Webb's points
             drawn = _draw(influence[active], sign_multipliers(n_clusters, draws, seed))
         else:
             drawn = _draw(influence, group.multipliers)

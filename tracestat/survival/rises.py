@@ -71,7 +71,7 @@ def rises(groups: Sequence[RiseInput | None], *, draws: int = 2_000, seed: int =
 
 
 def _together(groups: Sequence[RiseInput], draws: int, seed: int) -> list[Rise]:
-    tests: dict[str, list[dict[str, RiseTest]]] = {}
+    tests: dict[str, list[tuple[RiseTest, RiseTest, RiseTest]]] = {}
     for name in ("session", "developer"):
         codes = [cast("NDArray[np.intp]", getattr(group, name)) for group in groups]
         n = 1 + max(int(code.max(initial=0)) for code in codes)
@@ -80,17 +80,19 @@ def _together(groups: Sequence[RiseInput], draws: int, seed: int) -> list[Rise]:
         moved = [_input(group.moved, name, code, common) for group, code in zip(groups, codes, strict=True)]
         first = rise_tests_together(base, ("adjacent", "any"), draws=draws, seed=seed)
         second = rise_tests_together(moved, ("adjacent",), draws=draws, seed=seed)
-        tests[name] = [{**a, "moved": b["adjacent"]} for a, b in zip(first, second, strict=True)]
+        tests[name] = [(a["adjacent"], a["any"], b["adjacent"]) for a, b in zip(first, second, strict=True)]
     out = []
     for i, group in enumerate(groups):
         session, developer = tests["session"][i], tests["developer"][i]
-        families = [
-            _family(session[name], developer[name], data)
-            for name, data in (("adjacent", group.data), ("any", group.data), ("moved", group.moved))
-        ]
+        adjacent, anywhere, moved_origin = (
+            _family(by_session, by_developer, data)
+            for by_session, by_developer, data in zip(
+                session, developer, (group.data, group.data, group.moved), strict=True
+            )
+        )
         used = slice(0, group.data.n_bins)
         ratio = pava_ratio(group.data.D.sum(axis=0)[used], group.data.X.sum(axis=0)[used])
-        out.append(Rise(*families, ratio))
+        out.append(Rise(adjacent, anywhere, moved_origin, ratio))
     return out
 
 

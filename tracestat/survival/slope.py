@@ -388,7 +388,7 @@ class _Moments:
         return float(zero), float(one), float((raw[2] - 2 * one) / k)
 
     def _power_sums(self) -> list[float]:
-        """Sums of v^1, v^2, ..., which do not depend on k."""
+        """Give the sums of v^1, v^2, ..., which do not depend on k."""
         if not self._powers:
             sums = np.zeros(_TERMS + 2)
             for v, weights in self._ends:

@@ -41,6 +41,7 @@ step AS (
 )
 SELECT
     step.* EXCLUDE (at_seconds, n, seen, seconds, n_event, sign), grid.cell,
-    sum(n) AS n, sum(seen) AS n_seen, sum(seconds) AS seconds, sum(n_event) AS n_event, sum(sign) AS n_net, sum(sign * at_seconds) AS time_net
+    CAST(sum(n) AS BIGINT) AS n, CAST(sum(seen) AS BIGINT) AS n_seen, sum(seconds) AS seconds,
+    CAST(sum(n_event) AS BIGINT) AS n_event, CAST(sum(sign) AS BIGINT) AS n_net, sum(sign * at_seconds) AS time_net
 FROM step JOIN grid ON step.at_seconds >= grid.lo AND step.at_seconds < grid.hi
 GROUP BY ALL

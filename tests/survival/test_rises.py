@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tracestat.results import Rise
 from tracestat.survival.bins import DEFAULT_EDGES, Grid, shifted_edges
 from tracestat.survival.exposure import cell_sums, exposure_from_exits
 from tracestat.survival.hazard import SessionCells, range_data
 from tracestat.survival.rise import RiseGroup, rise_tests, rise_tests_together
-from tracestat.survival.rises import NO_RISE, RiseInput, rises
+from tracestat.survival.rises import BinSets, RiseInput, rises
 
 MOVED = shifted_edges(DEFAULT_EDGES)
 GRID = Grid.refine([DEFAULT_EDGES, MOVED])
@@ -30,11 +31,15 @@ def group(
     developer = np.arange(n_sessions) % n_developers
     data = SessionCells(event, exposure_from_exits(exits, time, GRID.edges), developer)
     base, moved = (range_data(data, GRID, edges) for edges in (DEFAULT_EDGES, MOVED))
-    return RiseInput(base, moved, first + np.arange(n_sessions), np.arange(n_developers))
+    return RiseInput({"all": BinSets(base, moved)}, first + np.arange(n_sessions), np.arange(n_developers))
+
+
+def run(*groups: RiseInput, draws: int = 500, seed: int = 0) -> list[Rise]:
+    return [found["all"] for found in rises(groups, draws=draws, seed=seed)]
 
 
 def test_a_deadline_is_found_and_a_constant_hazard_is_not() -> None:
-    flat, spiked = rises([group(1), group(2, atom=30.0, first=80)], draws=500)
+    flat, spiked = run(group(1), group(2, atom=30.0, first=80))
     assert flat.adjacent.significant is False
     assert spiked.adjacent.significant is True
     assert spiked.origin_moved.significant is True
@@ -45,7 +50,7 @@ def test_a_deadline_is_found_and_a_constant_hazard_is_not() -> None:
 
 
 def test_the_headline_is_the_sessions_below_twenty_developers() -> None:
-    (few,) = rises([group(1, n_developers=10)], draws=200)
+    (few,) = run(group(1, n_developers=10), draws=200)
     assert few.adjacent.clusters == "session"
     assert few.adjacent.session is not None
     assert few.adjacent.developer is not None
@@ -54,7 +59,7 @@ def test_the_headline_is_the_sessions_below_twenty_developers() -> None:
 
 
 def test_contrasts_name_the_middles_of_their_blocks_and_carry_both_limits() -> None:
-    (one,) = rises([group(1)], draws=200)
+    (one,) = run(group(1), draws=200)
     for contrast in one.adjacent.contrasts:
         assert 0.1285 < contrast.start < contrast.stop < 12857.8
         assert contrast.ratio.value is not None
@@ -67,17 +72,16 @@ def test_contrasts_name_the_middles_of_their_blocks_and_carry_both_limits() -> N
 
 
 def test_groups_without_data_stay_in_their_place() -> None:
-    found = rises([None, group(1), None], draws=100)
-    assert found[0] is NO_RISE
-    assert found[2] is NO_RISE
-    assert found[1].adjacent.significant is not None
-    assert rises([None]) == [NO_RISE]
+    nothing = RiseInput({}, np.arange(3), np.arange(2))
+    found = rises([nothing, group(1), nothing], draws=100)
+    assert [list(each) for each in found] == [[], ["all"], []]
+    assert rises([nothing]) == [{}]
     assert rises([]) == []
 
 
 def test_more_groups_make_wider_limits() -> None:
-    (alone,) = rises([group(1)], draws=1000)
-    together = rises([group(1), *(group(seed, first=80 * seed) for seed in range(2, 8))], draws=1000)[0]
+    (alone,) = run(group(1), draws=1000)
+    together = run(group(1), *(group(seed, first=80 * seed) for seed in range(2, 8)), draws=1000)[0]
     for family in ("adjacent", "any", "origin_moved"):
         one, many = getattr(alone, family), getattr(together, family)
         assert many.largest_upper > one.largest_upper
@@ -87,8 +91,14 @@ def test_more_groups_make_wider_limits() -> None:
 
 def test_a_single_group_together_is_the_single_test() -> None:
     one = group(3)
-    plain = rise_tests(one.data.D, one.data.X, one.data.blocks, draws=300, seed=5)
-    (together,) = rise_tests_together([RiseGroup(one.data.D, one.data.X, one.data.blocks)], draws=300, seed=5)
+    plain = rise_tests(
+        one.variants["all"].data.D, one.variants["all"].data.X, one.variants["all"].data.blocks, draws=300, seed=5
+    )
+    (together,) = rise_tests_together(
+        [RiseGroup(one.variants["all"].data.D, one.variants["all"].data.X, one.variants["all"].data.blocks)],
+        draws=300,
+        seed=5,
+    )
     assert plain == together
 
 
@@ -99,8 +109,6 @@ def test_family_wise_error_over_a_table(draws: int) -> None:
     for table in range(60):
         groups = [group(100 + 10 * table + i, n_sessions=40, first=40 * i) for i in range(5)]
         hits += any(
-            rise.adjacent.session.significant
-            for rise in rises(groups, draws=draws, seed=table)
-            if rise.adjacent.session
+            rise.adjacent.session.significant for rise in run(*groups, draws=draws, seed=table) if rise.adjacent.session
         )
     assert hits <= 9

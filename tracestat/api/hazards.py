@@ -21,7 +21,15 @@ from tracestat.api.common import (
 )
 from tracestat.durations import Clock, Definition, Rows, Selection, Unit, curve_counts, hazard_cells, select
 from tracestat.errors import UsageError
-from tracestat.results import DeadlinesCut, HazardGroup, HazardResult, Rise, UpperRange, without_intervals
+from tracestat.results import (
+    DeadlinesCut,
+    HazardGroup,
+    HazardResult,
+    Rise,
+    UpperRange,
+    WithinKey,
+    without_intervals,
+)
 from tracestat.survival.bins import DEFAULT_EDGES, Grid, Window, bin_edges, deadline_window, shifted_edges
 from tracestat.survival.hazard import (
     NO_FIT,
@@ -37,7 +45,7 @@ from tracestat.survival.hazard import (
     within_keys,
 )
 from tracestat.survival.headline import ENOUGH_CLUSTERS, FEW_DEVELOPERS
-from tracestat.survival.rises import RiseInput, rises
+from tracestat.survival.rises import NO_RISE, BinSets, RiseInput, rises
 
 if TYPE_CHECKING:
     import polars as pl
@@ -116,17 +124,18 @@ class _Group:
     parts: Mapping[str, _Part]
 
 
-def _codes(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    found, code = np.unique(values, return_inverse=True)
-    return found, code.astype(np.intp)
+def _codes(values: pl.Series) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Give the distinct values in ascending order, and the number of each value among them."""
+    code = (values.rank("dense") - 1).to_numpy().astype(np.intp)
+    return values.unique().sort().to_numpy(), code
 
 
 def _group(
     key: tuple[Any, ...], frame: pl.DataFrame, counts: TimeCounts, plan: _Plan, exposure: pl.DataFrame
 ) -> _Group:
     """Lay out one group; ``exposure`` holds the rows at risk, ``frame`` those whose events count."""
-    session_ids, session = _codes(exposure["session_pk"].to_numpy())
-    developer_ids, developer = _codes(exposure["developer_id"].to_numpy())
+    session_ids, session = _codes(exposure["session_pk"])
+    developer_ids, developer = _codes(exposure["developer_id"])
     cells = Cells(
         session,
         developer,
@@ -307,25 +316,19 @@ def _with_rises(
 ) -> Iterator[HazardGroup]:
     session_ids = np.unique(np.concatenate([g.session_ids for g in groups])) if groups else np.empty(0)
     developer_ids = np.unique(np.concatenate([g.developer_ids for g in groups])) if groups else np.empty(0)
-    tested: dict[str, list[Rise]] = {}
-    for name in ("base kept", "base cut", "upper kept", "upper cut"):
-        inputs: list[RiseInput | None] = []
-        for group in groups:
-            part = group.parts.get(name)
-            usable = part is not None and part.fit.available and draws > 0 and group.frame["n"].sum() >= min_n
-            inputs.append(
-                RiseInput(
-                    part.data,
-                    part.moved,
-                    np.searchsorted(session_ids, group.session_ids).astype(np.intp),
-                    np.searchsorted(developer_ids, group.developer_ids).astype(np.intp),
-                )
-                if usable and part is not None
-                else None
+    inputs = []
+    for group in groups:
+        enough = draws > 0 and group.frame["n"].sum() >= min_n
+        usable = {name: BinSets(p.data, p.moved) for name, p in group.parts.items() if enough and p.fit.available}
+        inputs.append(
+            RiseInput(
+                usable,
+                np.searchsorted(session_ids, group.session_ids).astype(np.intp),
+                np.searchsorted(developer_ids, group.developer_ids).astype(np.intp),
             )
-        tested[name] = rises(inputs, draws=draws, seed=seed)
-    for i, group in enumerate(groups):
-        yield _result(group, plan, selection, {name: found[i] for name, found in tested.items()}, min_n)
+        )
+    for group, tested in zip(groups, rises(inputs, draws=draws, seed=seed), strict=True):
+        yield _result(group, plan, selection, {name: tested.get(name, NO_RISE) for name in group.parts}, min_n)
 
 
 def _result(group: _Group, plan: _Plan, selection: Selection, rise: Mapping[str, Rise], min_n: int) -> HazardGroup:
@@ -379,15 +382,14 @@ def _result(group: _Group, plan: _Plan, selection: Selection, rise: Mapping[str,
     )
 
 
-def _within(group: _Group, plan: _Plan) -> tuple[Any, ...]:
+def _within(group: _Group, plan: _Plan) -> tuple[WithinKey, ...]:
+    import polars as pl
+
     base = group.parts["base kept"]
     if not base.fit.available or group.frame.height != group.cells.cell.size:
         return ()
     keys = {}
     for columns, ids in _WITHIN.items():
-        code = _codes(group.frame[ids[0]].to_numpy())[1]
-        for name in ids[1:]:
-            other = _codes(group.frame[name].to_numpy())[1]
-            code = _codes(code * (int(other.max(initial=0)) + 1) + other)[1]
-        keys[columns] = code
+        named = group.frame[ids[0]] if len(ids) == 1 else group.frame.select(pl.struct(ids)).to_series().hash()
+        keys[columns] = _codes(named)[1]
     return within_keys(group.cells, keys, plan.grid, base.data, base.fit)

@@ -378,12 +378,14 @@ def within_keys(
         return ()
     J = data.n_bins
     x = bin_centres(data.edges)[:J]
+    # the bins in use suffice here: 0 is what lies below them, J + 1 what lies above
+    bins = Grid((0.0, *data.edges[: J + 1]))
+    coarse = replace(cells, cell=np.clip(grid.base_bins(data.edges) + 1, 0, J + 1)[cells.cell])
     n_sessions = int(cells.session.max(initial=-1)) + 1
     found = []
     for columns, code in keys.items():
         pair, pair_of = np.unique(code.astype(np.int64) * n_sessions + cells.session, return_inverse=True)
-        events, exposure = _totals(cells, pair_of.astype(np.intp), pair.size, grid)
-        D, X = group_cells(events, exposure, grid.base_bins(data.edges), J)
+        D, X = (v[:, 1 : J + 1] for v in _totals(coarse, pair_of.astype(np.intp), pair.size, bins))
         key, session = (pair // n_sessions).astype(np.intp), (pair % n_sessions).astype(np.intp)
         used = X.sum(axis=1) > 0
         key_used = np.unique(key[used], return_inverse=True)[1].astype(np.intp)

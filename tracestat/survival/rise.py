@@ -7,7 +7,7 @@ does not mean "no rise", so every contrast carries the simultaneous upper limit 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -24,6 +24,7 @@ __all__ = [
     "RiseContrast",
     "RiseGroup",
     "RiseTest",
+    "draw_shared",
     "holm",
     "pava_ratio",
     "rise_test",
@@ -114,14 +115,43 @@ class RiseGroup:
         Events and exposure per cluster and bin.
     blocks : tuple of (int, int)
         Blocks of bins.
-    multipliers : ndarray, shape (draws, G), or None
-        Draws made before for these clusters, shared with other groups; None draws new ones.
+    drawn : ndarray, shape (draws, B), or None
+        Multipliers times influence, made before by `draw_shared`; None draws multipliers for this group alone.
     """
 
     D: NDArray[np.float64]
     X: NDArray[np.float64]
     blocks: tuple[Block, ...]
-    multipliers: NDArray[np.int8] | NDArray[np.float64] | None = None
+    drawn: NDArray[np.float64] | None = None
+
+
+def draw_shared(groups: Sequence[RiseGroup], multipliers: NDArray[np.int8] | NDArray[np.float64]) -> list[RiseGroup]:
+    """Draw once for several bin sets of the same clusters.
+
+    Parameters
+    ----------
+    groups : sequence of RiseGroup
+        Bin sets of one group: the same G clusters in the same order.
+    multipliers : ndarray, shape (draws, G)
+        From `tracestat.resample.sign_multipliers`.
+
+    Returns
+    -------
+    list of RiseGroup
+        The same with ``drawn`` filled; one matrix product serves all.
+
+    Examples
+    --------
+    >>> group = RiseGroup(np.ones((40, 2)), np.ones((40, 2)), ((0, 1), (1, 2)))
+    >>> draw_shared([group, group], sign_multipliers(40, 7))[1].drawn.shape
+    (7, 2)
+    """
+    influences = [_influence(group)[2] for group in groups]
+    drawn = _draw(np.concatenate(influences, axis=1), multipliers)
+    ends = np.cumsum([influence.shape[1] for influence in influences])
+    return [
+        replace(group, drawn=drawn[:, end - len(group.blocks) : end]) for group, end in zip(groups, ends, strict=True)
+    ]
 
 
 _Prepared: TypeAlias = tuple[
@@ -138,7 +168,6 @@ def rise_test(
     draws: int = 2_000,
     seed: int = 0,
     level: float = 0.95,
-    multipliers: NDArray[np.int8] | NDArray[np.float64] | None = None,
 ) -> RiseTest:
     """Test whether the hazard rises between blocks, with control over the whole family.
 
@@ -156,9 +185,6 @@ def rise_test(
         Seed of the draws.
     level : float, default 0.95
         1 - the family-wise error.
-    multipliers : ndarray, shape (draws, G), optional
-        Draws made before with `tracestat.resample.sign_multipliers` for all G clusters, so that several tests
-        share them.
 
     Returns
     -------
@@ -168,7 +194,7 @@ def rise_test(
     Raises
     ------
     TracestatError
-        If a block holds no events, or the multipliers have another number of clusters.
+        If a block holds no events.
 
     References
     ----------
@@ -182,7 +208,7 @@ def rise_test(
     >>> test.significant, len(test.contrasts)
     (False, 1)
     """
-    return rise_tests(D_g, X_g, blocks, (family,), draws=draws, seed=seed, level=level, multipliers=multipliers)[family]
+    return rise_tests(D_g, X_g, blocks, (family,), draws=draws, seed=seed, level=level)[family]
 
 
 def rise_tests(
@@ -194,7 +220,6 @@ def rise_tests(
     draws: int = 2_000,
     seed: int = 0,
     level: float = 0.95,
-    multipliers: NDArray[np.int8] | NDArray[np.float64] | None = None,
 ) -> dict[Family, RiseTest]:
     """Run `rise_test` for several families on the same draws, at the price of one.
 
@@ -206,7 +231,7 @@ def rise_tests(
         Blocks of bins.
     families : sequence of str
         Families to test; each is controlled by itself.
-    draws, seed, level, multipliers
+    draws, seed, level
         As in `rise_test`.
 
     Returns
@@ -227,7 +252,7 @@ def rise_tests(
     >>> len(tests["adjacent"].contrasts), len(tests["any"].contrasts)
     (2, 3)
     """
-    group = RiseGroup(np.asarray(D_g, dtype=np.float64), np.asarray(X_g, dtype=np.float64), tuple(blocks), multipliers)
+    group = RiseGroup(np.asarray(D_g, dtype=np.float64), np.asarray(X_g, dtype=np.float64), tuple(blocks))
     return rise_tests_together([group], families, draws=draws, seed=seed, level=level)[0]
 
 
@@ -241,17 +266,17 @@ def rise_tests_together(
 ) -> list[dict[Family, RiseTest]]:
     """Run `rise_tests` for the groups of one table, with each family controlled over all groups.
 
-    Groups whose multipliers come from one draw per cluster keep the dependence that shared clusters bring; the
+    Groups drawn before from one set of multipliers per cluster keep the dependence that shared clusters bring; the
     largest t statistic is taken over the contrasts of all groups.
 
     Parameters
     ----------
     groups : sequence of RiseGroup
-        Events, exposure, blocks and multipliers of each group.
+        Events, exposure and blocks of each group, drawn before or not.
     families : sequence of str
         Families to test; each is controlled by itself.
     draws, seed, level
-        As in `rise_test`; groups without multipliers of their own draw theirs.
+        As in `rise_test`; groups not drawn before draw multipliers of their own.
 
     Returns
     -------
@@ -279,21 +304,24 @@ def rise_tests_together(
     return [{family: tests[family][i] for family in families} for i in range(len(groups))]
 
 
-def _prepare(group: RiseGroup, draws: int, seed: int) -> _Prepared:
+def _influence(
+    group: RiseGroup,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Give events and exposure per block, each cluster's influence on ln hazard, and which clusters are in range."""
     D_b, X_b = block_sums(group.D, group.blocks), block_sums(group.X, group.blocks)
     events, exposure = D_b.sum(axis=0), X_b.sum(axis=0)
     if not (np.all(events > 0) and np.all(exposure > 0)):
         raise TracestatError("rise test: a block without events; merge the bins first")
-    active = active_clusters(D_b, X_b)
+    return events, exposure, (D_b - X_b * (events / exposure)) / events, active_clusters(D_b, X_b)
+
+
+def _prepare(group: RiseGroup, draws: int, seed: int) -> _Prepared:
+    events, exposure, influence, active = _influence(group)
     n_clusters = int(np.count_nonzero(active))
-    influence = (D_b - X_b * (events / exposure)) / events
-    drawn = None
-    if draws > 0 and n_clusters >= 2 and len(group.blocks) >= 2:
-        if group.multipliers is None:
-            # clusters out of range have no influence: their signs change nothing, but few in range need Webb's points
-            drawn = _draw(influence[active], sign_multipliers(n_clusters, draws, seed))
-        else:
-            drawn = _draw(influence, group.multipliers)
+    drawn = group.drawn
+    if drawn is None and draws > 0 and n_clusters >= 2 and len(group.blocks) >= 2:
+        # clusters out of range have no influence: their signs change nothing, but few in range need Webb's points
+        drawn = _draw(influence[active], sign_multipliers(n_clusters, draws, seed))
     return events, exposure, influence, drawn, n_clusters
 
 

@@ -6,9 +6,8 @@ keep that dependence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +17,9 @@ from tracestat.results import Contrast, Interval, Rise, RiseFamily, RiseLimit
 from tracestat.survival.blocks import block_centres
 from tracestat.survival.hazard import RangeData
 from tracestat.survival.headline import ENOUGH_CLUSTERS, headline
-from tracestat.survival.rise import RiseContrast, RiseGroup, RiseTest, pava_ratio, rise_tests_together
+from tracestat.survival.rise import RiseContrast, RiseGroup, RiseTest, draw_shared, pava_ratio, rise_tests_together
 
-__all__ = ["NO_RISE", "RiseInput", "rises"]
+__all__ = ["NO_RISE", "BinSets", "RiseInput", "rises"]
 
 _NOTHING = RiseFamily(None, note="too few events, bins or sessions")
 NO_RISE = Rise(_NOTHING, _NOTHING, _NOTHING, None)
@@ -28,31 +27,38 @@ _ENOUGH_SIGNS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class RiseInput:
-    """One group: its bins, the same moved by half a bin, and which cluster each of its rows is.
-
-    Attributes
-    ----------
-    data, moved : RangeData
-        Events and exposure per session and bin.
-    session, developer : ndarray of int
-        Numbers of the group's sessions, and of its developers in the order of ``data.by_developer()``, among those of
-        the whole table.
-    """
+class BinSets:
+    """The bins of one test, and the same moved by half a bin."""
 
     data: RangeData
     moved: RangeData
+
+
+@dataclass(frozen=True, slots=True)
+class RiseInput:
+    """One group: what to test, and which cluster each of its rows is.
+
+    Attributes
+    ----------
+    variants : mapping of str to BinSets
+        By name, for example with deadlines kept and cut; each name is a table of its own.
+    session, developer : ndarray of int
+        Numbers of the group's sessions, and of its developers in the order of ``RangeData.by_developer()``, among
+        those of the whole table.
+    """
+
+    variants: Mapping[str, BinSets]
     session: NDArray[np.intp]
     developer: NDArray[np.intp]
 
 
-def rises(groups: Sequence[RiseInput | None], *, draws: int = 2_000, seed: int = 0) -> list[Rise]:
-    """Test every group of a table for rises, adjusted together.
+def rises(groups: Sequence[RiseInput], *, draws: int = 2_000, seed: int = 0) -> list[dict[str, Rise]]:
+    """Test every group of a table for rises, each variant adjusted over the groups that have it.
 
     Parameters
     ----------
-    groups : sequence of RiseInput or None
-        None for a group that has too little data.
+    groups : sequence of RiseInput
+        Groups without variants are those that have too little data.
     draws : int, default 2,000
         Draws of the multipliers; 0 takes Holm's correction.
     seed : int, default 0
@@ -60,49 +66,52 @@ def rises(groups: Sequence[RiseInput | None], *, draws: int = 2_000, seed: int =
 
     Returns
     -------
-    list of Rise
-        In the order of the groups. The headline is the developers' from 20 of them on.
+    list of dict of Rise
+        In the order of the groups, by variant. The headline is the developers' from 20 of them on.
     """
-    present = [group for group in groups if group is not None]
-    if not present:
-        return [NO_RISE for _ in groups]
-    made = iter(_together(present, draws, seed))
-    return [NO_RISE if group is None else next(made) for group in groups]
-
-
-def _together(groups: Sequence[RiseInput], draws: int, seed: int) -> list[Rise]:
-    tests: dict[str, list[tuple[RiseTest, RiseTest, RiseTest]]] = {}
-    for name in ("session", "developer"):
-        codes = [cast("NDArray[np.intp]", getattr(group, name)) for group in groups]
-        n = 1 + max(int(code.max(initial=0)) for code in codes)
-        common = sign_multipliers(n, draws, seed) if draws and n >= _ENOUGH_SIGNS else None
-        base = [_input(group.data, name, code, common) for group, code in zip(groups, codes, strict=True)]
-        moved = [_input(group.moved, name, code, common) for group, code in zip(groups, codes, strict=True)]
-        first = rise_tests_together(base, ("adjacent", "any"), draws=draws, seed=seed)
-        second = rise_tests_together(moved, ("adjacent",), draws=draws, seed=seed)
-        tests[name] = [(a["adjacent"], a["any"], b["adjacent"]) for a, b in zip(first, second, strict=True)]
-    out = []
-    for i, group in enumerate(groups):
-        session, developer = tests["session"][i], tests["developer"][i]
-        adjacent, anywhere, moved_origin = (
-            _family(by_session, by_developer, data)
-            for by_session, by_developer, data in zip(
-                session, developer, (group.data, group.data, group.moved), strict=True
+    prepared = {name: _prepared(groups, name, draws, seed) for name in ("session", "developer")}
+    out: list[dict[str, Rise]] = [{} for _ in groups]
+    for variant in dict.fromkeys(name for group in groups for name in group.variants):
+        having = [i for i, group in enumerate(groups) if variant in group.variants]
+        tests = {}
+        for name, made in prepared.items():
+            base = rise_tests_together([made[i][variant][0] for i in having], draws=draws, seed=seed)
+            moved = rise_tests_together([made[i][variant][1] for i in having], ("adjacent",), draws=draws, seed=seed)
+            tests[name] = [(a["adjacent"], a["any"], b["adjacent"]) for a, b in zip(base, moved, strict=True)]
+        for i, session, developer in zip(having, tests["session"], tests["developer"], strict=True):
+            sets = groups[i].variants[variant]
+            adjacent, anywhere, moved_origin = (
+                _family(by_session, by_developer, data)
+                for by_session, by_developer, data in zip(
+                    session, developer, (sets.data, sets.data, sets.moved), strict=True
+                )
             )
-        )
-        used = slice(0, group.data.n_bins)
-        ratio = pava_ratio(group.data.D.sum(axis=0)[used], group.data.X.sum(axis=0)[used])
-        out.append(Rise(adjacent, anywhere, moved_origin, ratio))
+            used = slice(0, sets.data.n_bins)
+            ratio = pava_ratio(sets.data.D.sum(axis=0)[used], sets.data.X.sum(axis=0)[used])
+            out[i][variant] = Rise(adjacent, anywhere, moved_origin, ratio)
     return out
 
 
-def _input(
-    data: RangeData, name: str, code: NDArray[np.intp], common: NDArray[np.int8] | NDArray[np.float64] | None
-) -> RiseGroup:
-    D, X = (data.D, data.X) if name == "session" else data.by_developer()
-    # few clusters need multipliers of their own (Webb's points), not signs
-    shared = common[:, code] if common is not None and code.size >= _ENOUGH_SIGNS else None
-    return RiseGroup(D, X, data.blocks, shared)
+def _prepared(
+    groups: Sequence[RiseInput], name: str, draws: int, seed: int
+) -> list[dict[str, tuple[RiseGroup, RiseGroup]]]:
+    """Lay every bin set out by one clustering, and draw once for all bin sets of a group."""
+    codes = [group.session if name == "session" else group.developer for group in groups]
+    n = 1 + max((int(code.max(initial=0)) for code in codes), default=0)
+    common = sign_multipliers(n, draws, seed) if draws and n >= _ENOUGH_SIGNS else None
+    out = []
+    for group, code in zip(groups, codes, strict=True):
+        flat = []
+        for sets in group.variants.values():
+            for data in (sets.data, sets.moved):
+                D, X = (data.D, data.X) if name == "session" else data.by_developer()
+                flat.append(RiseGroup(D, X, data.blocks))
+        # few clusters need multipliers of their own (Webb's points), not signs
+        if flat and common is not None and code.size >= _ENOUGH_SIGNS:
+            flat = draw_shared(flat, common[:, code])
+        pairs = zip(flat[::2], flat[1::2], strict=True)
+        out.append(dict(zip(group.variants, pairs, strict=True)))
+    return out
 
 
 def _limit(test: RiseTest, middles: NDArray[np.float64]) -> RiseLimit:

@@ -5,23 +5,10 @@
 -- invariants: seconds >= 0; one row per round_pk; observed is false exactly for end kinds lost and open;
 --   busy_seconds <= seconds; among the rows with equal (provider, smallest call id, n_calls, last output, last result)
 --   exactly one has is_copy = false
-WITH call AS (
-    SELECT
-        c.round_pk, c.tool_index, c.tool_name, c.tool_call_id, c.emitted_at, c.result_at, c.command_status,
-        c.command_skeleton, c.tool_wall_latency_ms, c.asked_limit_seconds, c.approval_seconds, c.permission_mode,
-        c.is_subagent, array_to_string(c.executables, ' ') AS executables, t.tool_class, t.class_rank, x.command_class
-    FROM tool_calls AS c
-    LEFT JOIN tool_classes AS t ON t.tool IS NOT DISTINCT FROM c.tool_name
-    LEFT JOIN command_classes AS x ON x.executables = array_to_string(c.executables, ' ')
-),
-resolution AS (
-    SELECT tool_name, provider,
-        CASE WHEN 2 * count(*) FILTER (WHERE tool_wall_latency_ms > 0 AND tool_wall_latency_ms % 1000 = 0)
-                >= count(*) FILTER (WHERE tool_wall_latency_ms > 0)
-              AND count(*) FILTER (WHERE tool_wall_latency_ms > 0) > 0
-             THEN 1e0 ELSE 1e-3 END AS resolution_seconds
-    FROM call JOIN rounds USING (round_pk)
-    GROUP BY tool_name, provider
+WITH session_of AS (
+    SELECT provider, "user" AS developer, session_id, min(round_pk) AS session_pk
+    FROM rounds
+    GROUP BY ALL
 ),
 stamps AS (
     SELECT round_pk,
@@ -33,45 +20,55 @@ stamps AS (
 ),
 -- every round of a session in order, so that the next round is known before copies are dropped
 session_round AS (
-    SELECT r.round_pk, r.provider, r."user" AS developer, r.session_id, r.project, r.model,
-        r.input_tokens_total + r.output_tokens AS context_tokens, s.last_output,
-        min(r.round_pk) OVER who AS session_pk,
-        max(s.last_stamp) OVER who AS session_end,
-        lead(s.first_output) OVER (who ORDER BY r.round_index, r.round_pk) AS next_output,
-        r.round_index
-    FROM rounds AS r LEFT JOIN stamps AS s USING (round_pk)
-    WINDOW who AS (PARTITION BY r.provider, r."user", r.session_id)
+    SELECT r.round_pk, r.round_index, s.session_pk, e.last_output,
+        lead(e.first_output) OVER (PARTITION BY s.session_pk ORDER BY r.round_index, r.round_pk) AS next_output,
+        max(e.last_stamp) OVER (PARTITION BY s.session_pk) AS session_end
+    FROM rounds AS r
+    JOIN session_of AS s
+        ON s.provider = r.provider AND s.session_id = r.session_id AND s.developer IS NOT DISTINCT FROM r."user"
+    LEFT JOIN stamps AS e ON e.round_pk = r.round_pk
+),
+-- a call is named by its row in tool_calls; where it stands among the calls of its round is packed with that row into
+-- one number, so that the first of several is a plain minimum
+call AS (
+    SELECT c.round_pk, c.rowid AS call_row, c.tool_index, c.tool_name, c.tool_call_id, c.emitted_at, c.result_at,
+        c.command_skeleton, c.command_status,
+        (least(t.class_rank, 14) * 1048576 + least(greatest(c.tool_index, 0), 1048575)) * 549755813888 + c.rowid AS place
+    FROM tool_calls AS c LEFT JOIN tool_classes AS t ON t.tool IS NOT DISTINCT FROM c.tool_name
 ),
 batch AS (
     SELECT round_pk,
         count(*) AS n_calls,
         count(*) - count(result_at) AS n_without_result,
         min(tool_call_id) AS first_call_id,
+        min(emitted_at) AS first_emitted,
         max(emitted_at) AS last_emitted,
         max(result_at) AS last_result,
-        min(CAST(class_rank AS BIGINT) * 1000000 + tool_index) AS key_order,
         min(hash(tool_name, command_skeleton)) <> max(hash(tool_name, command_skeleton)) AS mixed_key,
         sum(date_diff('microsecond', emitted_at, result_at)) / 1e6 AS sum_seconds,
-        max(date_diff('microsecond', emitted_at, result_at)) / 1e6 AS longest_seconds
+        max(date_diff('microsecond', emitted_at, result_at)) / 1e6 AS longest_seconds,
+        min(place) % 549755813888 AS key_row
     FROM call
     GROUP BY round_pk
 ),
-key_call AS (
-    SELECT c.* FROM call AS c JOIN batch AS b
-    ON c.round_pk = b.round_pk AND CAST(c.class_rank AS BIGINT) * 1000000 + c.tool_index = b.key_order
-    QUALIFY row_number() OVER (PARTITION BY c.round_pk ORDER BY c.emitted_at, c.tool_call_id) = 1
-),
-last_call AS (
-    SELECT c.* FROM call AS c JOIN batch AS b ON c.round_pk = b.round_pk AND c.result_at = b.last_result
-    -- the results of a batch may carry one stamp: then a yield is what held them back
-    QUALIFY row_number() OVER (PARTITION BY c.round_pk
-        ORDER BY (c.command_status IS NOT DISTINCT FROM 'running') DESC, c.tool_index DESC, c.tool_call_id) = 1
+-- the results of a batch may carry one stamp: then a yield is what held them back
+last_of_several AS (
+    SELECT c.round_pk,
+        max((CASE WHEN c.command_status = 'running' THEN 1048576 ELSE 0 END + least(greatest(c.tool_index, 0), 1048575))
+            * 549755813888 + c.call_row) % 549755813888 AS last_row
+    FROM call AS c JOIN batch AS b ON b.round_pk = c.round_pk AND c.result_at = b.last_result
+    WHERE b.n_calls > 1
+    GROUP BY c.round_pk
 ),
 pause AS (
-    SELECT s.*, b.*, coalesce(s.last_output, b.last_emitted) AS out_at,
+    SELECT s.session_pk, s.round_index, s.session_end, s.next_output, b.*,
+        CASE WHEN b.n_calls = 1 AND b.n_without_result = 0 THEN b.key_row ELSE l.last_row END AS last_row,
+        coalesce(s.last_output, b.last_emitted) AS out_at,
         b.n_without_result = 0 AND s.next_output < b.last_result
             AND s.next_output >= coalesce(s.last_output, b.last_emitted) AS superseded
-    FROM batch AS b JOIN session_round AS s USING (round_pk)
+    FROM batch AS b
+    JOIN session_round AS s ON s.round_pk = b.round_pk
+    LEFT JOIN last_of_several AS l ON l.round_pk = b.round_pk
 ),
 -- a pause without all its results is censored at the next stamp of a later round of its session; results do not
 -- count, since those of its other calls are listed there too
@@ -85,13 +82,13 @@ next_stamp AS (
     WHERE p.n_without_result > 0
     GROUP BY p.round_pk
 ),
--- what happened between the last output and the last result: the union of the calls, cut at the last output
+-- several calls: the union of their intervals, cut at the last output
 piece AS (
     SELECT c.round_pk, greatest(c.emitted_at, p.out_at) AS a, c.result_at AS b,
         max(c.result_at) OVER (PARTITION BY c.round_pk ORDER BY c.emitted_at, c.result_at
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reach
-    FROM call AS c JOIN pause AS p USING (round_pk)
-    WHERE c.result_at > p.out_at
+    FROM tool_calls AS c JOIN pause AS p USING (round_pk)
+    WHERE p.n_calls > 1 AND c.result_at > p.out_at
 ),
 busy AS (
     SELECT round_pk,
@@ -99,8 +96,23 @@ busy AS (
     FROM piece
     GROUP BY round_pk
 ),
+-- resumed and forked sessions repeat earlier rounds with the same ids and stamps
+copied AS (
+    SELECT r.provider, p.first_call_id, p.n_calls, p.out_at, p.last_result, min(p.round_pk) AS original_pk
+    FROM pause AS p JOIN rounds AS r USING (round_pk)
+    GROUP BY ALL
+    HAVING count(*) > 1
+),
+resolution AS (
+    SELECT r.provider, c.tool_name,
+        CASE WHEN count(*) FILTER (WHERE c.tool_wall_latency_ms > 0) > 0
+              AND 2 * count(*) FILTER (WHERE c.tool_wall_latency_ms > 0 AND c.tool_wall_latency_ms % 1000 = 0)
+                >= count(*) FILTER (WHERE c.tool_wall_latency_ms > 0) THEN 1e0 ELSE 1e-3 END AS resolution_seconds
+    FROM tool_calls AS c JOIN rounds AS r USING (round_pk)
+    GROUP BY r.provider, c.tool_name
+),
 ended AS (
-    SELECT p.*,
+    SELECT p.*, b.busy_seconds, l.tool_name AS last_tool, l.command_skeleton AS last_skeleton,
         CASE WHEN p.n_without_result > 0 AND n.next_at IS NOT NULL THEN 'lost'
              WHEN p.n_without_result > 0 THEN 'open'
              WHEN p.superseded THEN 'superseded'
@@ -109,33 +121,44 @@ ended AS (
              ELSE 'completed' END AS end_kind,
         CASE WHEN p.n_without_result > 0 THEN coalesce(n.next_at, greatest(p.session_end, p.out_at))
              WHEN p.superseded THEN p.next_output
-             ELSE greatest(p.last_result, p.out_at) END AS end_at,
-        l.tool_class AS last_class, l.tool_name AS last_tool, l.command_skeleton AS last_skeleton
+             ELSE greatest(p.last_result, p.out_at) END AS end_at
     FROM pause AS p
-    LEFT JOIN next_stamp AS n USING (round_pk)
-    LEFT JOIN last_call AS l USING (round_pk)
+    LEFT JOIN next_stamp AS n ON n.round_pk = p.round_pk
+    LEFT JOIN busy AS b ON b.round_pk = p.round_pk
+    LEFT JOIN tool_calls AS l ON l.rowid = p.last_row
 )
 SELECT
-    e.provider, e.developer, e.session_id AS session, e.project,
-    k.tool_name AS tool, k.tool_class, k.command_class, k.command_skeleton, e.model, e.n_calls, e.mixed_key,
+    r.provider, r."user" AS developer, r.session_id AS session, r.project,
+    k.tool_name AS tool, t.tool_class, x.command_class, k.command_skeleton, r.model,
+    e.n_calls, e.mixed_key,
     e.out_at AS started_at,
     date_diff('microsecond', e.out_at, e.end_at) / 1e6 AS seconds,
     0e0 AS entry_seconds,
     e.end_kind NOT IN ('lost', 'open') AS observed,
     e.end_kind,
     k.asked_limit_seconds,
-    r.resolution_seconds,
+    q.resolution_seconds,
     CAST(NULL AS DOUBLE) AS internal_seconds,
     CAST(NULL AS DOUBLE) AS effective_seconds,
-    e.context_tokens,
-    row_number() OVER (
-        PARTITION BY e.provider, e.first_call_id, e.n_calls, e.out_at, e.last_result ORDER BY e.round_pk) > 1 AS is_copy,
-    least(coalesce(b.busy_seconds, 0), date_diff('microsecond', e.out_at, e.end_at) / 1e6) AS busy_seconds,
+    r.input_tokens_total + r.output_tokens AS context_tokens,
+    c.original_pk IS NOT NULL AND c.original_pk < e.round_pk AS is_copy,
+    least(
+        CASE WHEN e.n_calls > 1 THEN coalesce(e.busy_seconds, 0)
+             ELSE coalesce(greatest(0, date_diff('microsecond', greatest(e.first_emitted, e.out_at), e.last_result)), 0)
+                / 1e6 END,
+        date_diff('microsecond', e.out_at, e.end_at) / 1e6) AS busy_seconds,
     e.longest_seconds, e.sum_seconds,
-    e.last_class AS last_returned_class, e.last_tool AS last_returned_tool,
+    u.tool_class AS last_returned_class, e.last_tool AS last_returned_tool,
     e.last_skeleton AS last_returned_skeleton,
-    k.executables, k.permission_mode, k.is_subagent, e.session_pk, e.round_pk
+    array_to_string(k.executables, ' ') AS executables, k.permission_mode, k.is_subagent,
+    e.session_pk, e.round_pk
 FROM ended AS e
-JOIN key_call AS k USING (round_pk)
-LEFT JOIN resolution AS r ON r.provider = e.provider AND r.tool_name IS NOT DISTINCT FROM k.tool_name
-LEFT JOIN busy AS b USING (round_pk)
+JOIN rounds AS r ON r.round_pk = e.round_pk
+JOIN tool_calls AS k ON k.rowid = e.key_row
+LEFT JOIN tool_classes AS t ON t.tool IS NOT DISTINCT FROM k.tool_name
+LEFT JOIN tool_classes AS u ON u.tool IS NOT DISTINCT FROM e.last_tool AND e.last_row IS NOT NULL
+LEFT JOIN command_classes AS x ON x.executables = array_to_string(k.executables, ' ')
+LEFT JOIN resolution AS q ON q.provider = r.provider AND q.tool_name IS NOT DISTINCT FROM k.tool_name
+LEFT JOIN copied AS c
+    ON c.provider = r.provider AND c.first_call_id = e.first_call_id AND c.n_calls = e.n_calls AND c.out_at = e.out_at
+    AND c.last_result IS NOT DISTINCT FROM e.last_result

@@ -1,0 +1,2 @@
+-- how many threads DuckDB uses from here on
+SET threads = $threads

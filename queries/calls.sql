@@ -1,8 +1,8 @@
 -- grain: one row per tool call
--- keys: call_pk, the position in the store; call_id is TraceLab's tool_call_id
+-- keys: call_pk, its position in tool_calls (rowid + 1)
 -- columns: who, what, when, how long (seconds = wall clock, may be negative: nothing is lost here, the commands that
 --   read durations clamp or exclude and count), how it ended; what the tool runner reported (internal_seconds) and
---   TraceLab's effective latency; then the marks of clocks that cannot be trusted; then what stitches commands
+--   TraceLab's effective latency; then the marks of clocks that cannot be trusted
 -- invariants: as many rows as tool_calls; observed is false exactly where no result came; the copies of a round are
 --   the copies of its pause
 WITH clock AS (
@@ -44,9 +44,7 @@ SELECT
     k.internal_resolution_seconds,
     k.is_slow AND k.wall_zeros AS wall_zero_inflated,
     k.is_slow AND k.internal_zeros AS internal_zero_inflated,
-    array_to_string(c.executables, ' ') AS executables, c.is_error, c.permission_mode, c.is_subagent,
-    c.tool_call_id AS call_id, c.continuation_of_tool_call_id AS continuation_of, c.command_status,
-    c.result_at AS ended_at, p.session_pk, c.round_pk, c.tool_index, c.rowid + 1 AS call_pk
+    c.permission_mode, c.is_subagent, p.session_pk, c.round_pk, c.tool_index, c.rowid + 1 AS call_pk
 FROM tool_calls AS c
 JOIN pauses AS p ON p.round_pk = c.round_pk
 LEFT JOIN tool_classes AS t ON t.tool IS NOT DISTINCT FROM c.tool_name

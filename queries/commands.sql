@@ -3,21 +3,29 @@
 -- columns: as calls; then finished_after_seconds (the process was still seen running then: it ended in
 --   (finished_after_seconds, seconds]), n_polls
 -- invariants: finished_after_seconds <= seconds; observed only for completed; a poll belongs to at most one command
-WITH launch AS (
-    SELECT * FROM calls WHERE tool_class = 'shell' AND continuation_of IS NULL
+WITH call AS NOT MATERIALIZED (
+    SELECT d.*, c.tool_call_id AS call_id, c.continuation_of_tool_call_id AS continuation_of, c.result_at AS ended_at,
+        c.command_status
+    FROM calls AS d JOIN tool_calls AS c ON c.rowid = d.call_pk - 1
+    WHERE d.tool_class IN ('shell', 'poll')
+),
+launch AS NOT MATERIALIZED (
+    SELECT * FROM call WHERE tool_class = 'shell' AND continuation_of IS NULL
 ),
 -- the link of a poll names the launch; where a session repeats that id, the nearest launch before the poll is meant
 poll AS (
-    SELECT l.call_pk AS command_pk, c.call_pk, c.round_pk, c.tool_index, c.started_at, c.ended_at, c.command_status
-    FROM calls AS c JOIN launch AS l
+    SELECT l.call_pk AS command_pk, c.call_pk, c.round_pk, c.tool_index, c.started_at, c.ended_at, c.command_status,
+        c.end_kind
+    FROM call AS c JOIN launch AS l
         ON l.session_pk = c.session_pk AND l.call_id = c.continuation_of AND l.round_pk <= c.round_pk
     WHERE c.continuation_of IS NOT NULL
     QUALIFY row_number() OVER (PARTITION BY c.call_pk ORDER BY l.round_pk DESC, l.call_pk DESC) = 1
 ),
 member AS (
-    SELECT command_pk, call_pk, round_pk, tool_index, started_at, ended_at, command_status, FALSE AS is_launch FROM poll
+    SELECT *, FALSE AS is_launch FROM poll
     UNION ALL
-    SELECT call_pk AS command_pk, call_pk, round_pk, tool_index, started_at, ended_at, command_status, TRUE AS is_launch
+    SELECT call_pk AS command_pk, call_pk, round_pk, tool_index, started_at, ended_at, command_status, end_kind,
+        TRUE AS is_launch
     FROM launch WHERE call_pk IN (SELECT command_pk FROM poll)
 ),
 placed AS (
@@ -36,7 +44,8 @@ chain AS (
         max(m.ended_at) FILTER (WHERE f.place IS NULL OR m.place < f.place) AS last_running,
         max(m.ended_at) FILTER (WHERE m.place = f.place) AS finished_at,
         max(m.command_status) FILTER (WHERE m.place = f.place) AS final_status,
-        bool_or(m.ended_at IS NULL) AS has_lost,
+        -- lost or open, where a member has no result
+        max(m.end_kind) FILTER (WHERE m.ended_at IS NULL) AS lost_kind,
         count(*) FILTER (WHERE NOT m.is_launch) AS n_polls
     FROM placed AS m LEFT JOIN finish AS f USING (command_pk)
     GROUP BY m.command_pk
@@ -46,8 +55,7 @@ told AS (
         CASE WHEN c.command_pk IS NULL THEN l.end_kind
              WHEN c.finished_at IS NOT NULL AND c.final_status = 'aborted' THEN 'interrupted'
              WHEN c.finished_at IS NOT NULL THEN 'completed'
-             WHEN c.has_lost AND l.end_kind IN ('lost', 'open') THEN l.end_kind
-             WHEN c.has_lost THEN 'lost'
+             WHEN c.lost_kind IS NOT NULL THEN c.lost_kind
              ELSE 'deadline' END AS final_kind,
         CASE WHEN c.command_pk IS NULL THEN l.ended_at ELSE coalesce(c.finished_at, c.last_running) END AS end_at,
         CASE WHEN c.command_pk IS NOT NULL THEN c.last_running
@@ -66,6 +74,5 @@ SELECT
     CAST(NULL AS DOUBLE) AS effective_seconds,
     context_tokens, is_copy,
     coalesce(date_diff('microsecond', started_at, last_running) / 1e6, 0) AS finished_after_seconds,
-    n_polls, wall_zero_inflated, executables, is_error, permission_mode, is_subagent, call_id, session_pk, round_pk,
-    tool_index, call_pk
+    n_polls, wall_zero_inflated, permission_mode, is_subagent, session_pk, round_pk, tool_index, call_pk
 FROM told

@@ -2,4 +2,4 @@
 -- keys: executables (joined by blanks)
 -- columns: none
 -- invariants: no nulls
-SELECT DISTINCT executables FROM calls WHERE executables IS NOT NULL
+SELECT DISTINCT array_to_string(executables, ' ') AS executables FROM tool_calls WHERE executables IS NOT NULL

@@ -1,10 +1,10 @@
 -- grain: one row per round (one model request) with at least one tool call
--- keys: round_pk; a session is (provider, developer, session), numbered by session_pk = its smallest round_pk
+-- keys: round_pk; key_call_pk names the call whose key it has; a session is (provider, developer, session), numbered by session_pk = its smallest round_pk
 -- columns: who, what, when, how long (seconds), how it ended; then busy_seconds, longest_seconds, sum_seconds; then
 --   what came back last, for description only: it looks into the future and no forecast or policy may use it
 -- invariants: seconds >= 0; one row per round_pk; observed is false exactly for end kinds lost and open;
---   busy_seconds <= seconds; among the rows with equal (provider, smallest call id, n_calls, last output, last result)
---   exactly one has is_copy = false
+--   busy_seconds <= seconds; among the rows with equal (provider, smallest call id by hash, n_calls, last output,
+--   last result) exactly one has is_copy = false
 WITH session_of AS (
     SELECT provider, "user" AS developer, session_id, min(round_pk) AS session_pk
     FROM rounds
@@ -20,7 +20,7 @@ stamps AS (
 ),
 -- every round of a session in order, so that the next round is known before copies are dropped
 session_round AS (
-    SELECT r.round_pk, r.round_index, s.session_pk, e.last_output,
+    SELECT r.round_pk, r.round_index, s.session_pk, s.provider, e.last_output,
         lead(e.first_output) OVER (PARTITION BY s.session_pk ORDER BY r.round_index, r.round_pk) AS next_output,
         max(e.last_stamp) OVER (PARTITION BY s.session_pk) AS session_end
     FROM rounds AS r
@@ -30,9 +30,9 @@ session_round AS (
 ),
 -- a call is named by its row in tool_calls; where it stands among the calls of its round is packed with that row into
 -- one number, so that the first of several is a plain minimum
-call AS (
-    SELECT c.round_pk, c.rowid AS call_row, c.tool_index, c.tool_name, c.tool_call_id, c.emitted_at, c.result_at,
-        c.command_skeleton, c.command_status,
+call AS NOT MATERIALIZED (
+    SELECT c.round_pk, c.rowid AS call_row, c.tool_index, c.emitted_at, c.result_at, c.command_status,
+        hash(c.tool_call_id) AS call_hash, hash(c.tool_name, c.command_skeleton) AS key_hash,
         (least(t.class_rank, 14) * 1048576 + least(greatest(c.tool_index, 0), 1048575)) * 549755813888 + c.rowid AS place
     FROM tool_calls AS c LEFT JOIN tool_classes AS t ON t.tool IS NOT DISTINCT FROM c.tool_name
 ),
@@ -40,11 +40,11 @@ batch AS (
     SELECT round_pk,
         count(*) AS n_calls,
         count(*) - count(result_at) AS n_without_result,
-        min(tool_call_id) AS first_call_id,
+        min(call_hash) AS call_hash,
         min(emitted_at) AS first_emitted,
         max(emitted_at) AS last_emitted,
         max(result_at) AS last_result,
-        min(hash(tool_name, command_skeleton)) <> max(hash(tool_name, command_skeleton)) AS mixed_key,
+        min(key_hash) <> max(key_hash) AS mixed_key,
         sum(date_diff('microsecond', emitted_at, result_at)) / 1e6 AS sum_seconds,
         max(date_diff('microsecond', emitted_at, result_at)) / 1e6 AS longest_seconds,
         min(place) % 549755813888 AS key_row
@@ -61,7 +61,7 @@ last_of_several AS (
     GROUP BY c.round_pk
 ),
 pause AS (
-    SELECT s.session_pk, s.round_index, s.session_end, s.next_output, b.*,
+    SELECT s.session_pk, s.provider, s.round_index, s.session_end, s.next_output, b.*,
         CASE WHEN b.n_calls = 1 AND b.n_without_result = 0 THEN b.key_row ELSE l.last_row END AS last_row,
         coalesce(s.last_output, b.last_emitted) AS out_at,
         b.n_without_result = 0 AND s.next_output < b.last_result
@@ -98,8 +98,8 @@ busy AS (
 ),
 -- resumed and forked sessions repeat earlier rounds with the same ids and stamps
 copied AS (
-    SELECT r.provider, p.first_call_id, p.n_calls, p.out_at, p.last_result, min(p.round_pk) AS original_pk
-    FROM pause AS p JOIN rounds AS r USING (round_pk)
+    SELECT provider, call_hash, n_calls, out_at, last_result, min(round_pk) AS original_pk
+    FROM pause
     GROUP BY ALL
     HAVING count(*) > 1
 ),
@@ -128,7 +128,7 @@ ended AS (
     LEFT JOIN tool_calls AS l ON l.rowid = p.last_row
 )
 SELECT
-    r.provider, r."user" AS developer, r.session_id AS session, r.project,
+    s.provider, s.developer, s.session_id AS session, r.project,
     k.tool_name AS tool, t.tool_class, x.command_class, k.command_skeleton, r.model,
     e.n_calls, e.mixed_key,
     e.out_at AS started_at,
@@ -150,15 +150,15 @@ SELECT
     e.longest_seconds, e.sum_seconds,
     u.tool_class AS last_returned_class, e.last_tool AS last_returned_tool,
     e.last_skeleton AS last_returned_skeleton,
-    array_to_string(k.executables, ' ') AS executables, k.permission_mode, k.is_subagent,
-    e.session_pk, e.round_pk
+    k.permission_mode, k.is_subagent, e.session_pk, e.round_pk, e.key_row + 1 AS key_call_pk
 FROM ended AS e
+JOIN session_of AS s ON s.session_pk = e.session_pk
 JOIN rounds AS r ON r.round_pk = e.round_pk
 JOIN tool_calls AS k ON k.rowid = e.key_row
 LEFT JOIN tool_classes AS t ON t.tool IS NOT DISTINCT FROM k.tool_name
 LEFT JOIN tool_classes AS u ON u.tool IS NOT DISTINCT FROM e.last_tool AND e.last_row IS NOT NULL
 LEFT JOIN command_classes AS x ON x.executables = array_to_string(k.executables, ' ')
-LEFT JOIN resolution AS q ON q.provider = r.provider AND q.tool_name IS NOT DISTINCT FROM k.tool_name
+LEFT JOIN resolution AS q ON q.provider = s.provider AND q.tool_name IS NOT DISTINCT FROM k.tool_name
 LEFT JOIN copied AS c
-    ON c.provider = r.provider AND c.first_call_id = e.first_call_id AND c.n_calls = e.n_calls AND c.out_at = e.out_at
+    ON c.provider = e.provider AND c.call_hash = e.call_hash AND c.n_calls = e.n_calls AND c.out_at = e.out_at
     AND c.last_result IS NOT DISTINCT FROM e.last_result

@@ -15,7 +15,8 @@ import tracestat
 PACKAGE = Path(tracestat.__file__).parent
 # top to bottom; the names of one line may not import each other, but for those to their right in ORDERED
 LAYERS = (
-    ("cli", "__main__"),
+    ("__main__",),
+    ("cli",),
     ("api",),
     ("charts", "report", "export"),
     ("published", "comparison", "synth", "fetch"),

@@ -13,11 +13,11 @@ Make = Callable[[list[Row]], Any]
 
 
 def table(trace: Any, name: str) -> list[dict[str, Any]]:
-    order = "round_pk, tool_index"
     rows: list[dict[str, Any]] = trace.sql(
-        "SELECT * FROM calls ORDER BY ALL" if name == "calls" else "SELECT * FROM commands ORDER BY ALL"
+        f"SELECT d.*, c.tool_call_id AS call_id FROM {name} AS d JOIN tool_calls AS c ON c.rowid = d.call_pk - 1 "
+        "ORDER BY d.call_pk"
     ).to_dicts()
-    return sorted(rows, key=lambda row: [row[k.strip()] for k in order.split(",")])
+    return rows
 
 
 def codex(session: str, index: int, calls: list[Row]) -> Row:

@@ -33,7 +33,9 @@ CENTRES = bin_centres(DEFAULT_EDGES)
 quick = settings(deadline=None, max_examples=60)
 
 
-def cluster_bins(times: Floats, clusters: NDArray[np.intp], edges: tuple[float, ...] = DEFAULT_EDGES) -> tuple[Floats, Floats]:
+def cluster_bins(
+    times: Floats, clusters: NDArray[np.intp], edges: tuple[float, ...] = DEFAULT_EDGES
+) -> tuple[Floats, Floats]:
     """Events and exposure per (cluster, bin) of fully observed rows."""
     grid = Grid.refine([edges])
     n_exit, n_event, sum_time = cell_sums(times, np.ones(times.size), grid.edges, clusters=clusters)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -55,7 +57,7 @@ def test_sums_and_centres() -> None:
 def test_blocks_are_full_narrow_and_apart(D: list[int], min_events: int, max_span: int) -> None:
     blocks, n_bins = merge_blocks(D, min_events, max_span)
     assert all(sum(D[a:b]) >= min_events and b - a <= max_span for a, b in blocks)
-    assert all(first[1] <= second[0] for first, second in zip(blocks, blocks[1:], strict=False))
+    assert all(first[1] <= second[0] for first, second in pairwise(blocks))
     assert n_bins == (blocks[-1][1] if blocks else 0)
     assert n_bins <= support(D, min_events)
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ def by_definition(
     entry = np.zeros(len(times)) if entry is None else entry
     D, X = np.zeros(len(edges) - 1), np.zeros(len(edges) - 1)
     for t, e, s in zip(times, events, entry, strict=True):
-        for j, (lo, hi) in enumerate(zip(edges, edges[1:], strict=False)):
+        for j, (lo, hi) in enumerate(pairwise(edges)):
             X[j] += max(0.0, min(t, hi) - max(s, lo))
             D[j] += bool(e) and lo <= t < hi and not any(a <= t < b for a, b in holes)
             for a, b in holes:

@@ -10,15 +10,13 @@ from scipy.optimize import minimize, minimize_scalar
 from tests.survival.data import CENTRES, Floats, cluster_bins, hazard_tables, quick
 from tracestat.errors import TracestatError
 from tracestat.resample import sum_by
-from tracestat.survival.frailty import frailty_loglik, frailty_pairs, gamma_frailty, stratified_slope
+from tracestat.survival.frailty import _Keys, frailty_loglik, frailty_pairs, gamma_frailty, stratified_slope
 from tracestat.survival.slope import poisson_slope
 
 D_3, X_3, PLACES = np.array([[3, 1], [0, 2], [1, 0]]), np.array([[2, 1], [4, 3], [1, 0.5]]), [0, 1]
 
 
-def keyed_rows(
-    n_keys: int, per_key: int, slope: float, sd: float, seed: int
-) -> tuple[Floats, NDArray[np.intp]]:
+def keyed_rows(n_keys: int, per_key: int, slope: float, sd: float, seed: int) -> tuple[Floats, NDArray[np.intp]]:
     """Rows of keys that differ by a lognormal level; hazard of each falls with the given slope."""
     rng = np.random.default_rng(seed)
     key = np.repeat(np.arange(n_keys), per_key)
@@ -54,7 +52,10 @@ def test_the_fit_is_the_maximum(sd: float, slope: float) -> None:
     found = min(
         (
             minimize(
-                negative, [fit.intercept, fit.slope_pooled, start], method="L-BFGS-B", bounds=[(-9, 3), (-3, 3), (-9, 6)]
+                negative,
+                [fit.intercept, fit.slope_pooled, start],
+                method="L-BFGS-B",
+                bounds=[(-9, 3), (-3, 3), (-9, 6)],
             )
             for start in (-2.0, 0.0)
         ),
@@ -71,6 +72,22 @@ def test_the_fit_is_the_maximum(sd: float, slope: float) -> None:
     assert fit.slope_pooled == pytest.approx(pooled.slope, rel=1e-9)
     assert fit.mixing_share == pytest.approx(1 - fit.slope / pooled.slope, rel=1e-9)
     assert fit.slope > fit.slope_pooled
+
+
+@pytest.mark.parametrize("log_theta", [-6.0, -1.0, 1.5])
+def test_derivatives_against_differences(log_theta: float) -> None:
+    # the fit would converge with a wrong Hessian, too, only slowly; the jackknife step would be wrong without a sign
+    times, key = keyed_rows(80, 6, -0.4, 1.0, seed=11)
+    D, X = cluster_bins(times, key)
+    z = CENTRES - 2.0
+    keys = _Keys(D.sum(axis=1), X, D.sum(axis=0), z)
+    at = np.array([-3.0, -0.5, log_theta])
+    value, gradient, hessian = keys.derivatives(at)
+    assert value == pytest.approx(frailty_loglik(at[0], at[1], np.exp(log_theta), D, X, z), rel=1e-10)
+    for i, h in enumerate(np.eye(3) * 1e-4):
+        up, down = keys.derivatives(at + h), keys.derivatives(at - h)
+        assert gradient[i] == pytest.approx((up[0] - down[0]) / 2e-4, rel=1e-5, abs=1e-4)
+        assert_allclose(hessian[i], (up[1] - down[1]) / 2e-4, rtol=1e-5, atol=1e-4)
 
 
 def test_equal_keys_put_theta_at_its_lower_end() -> None:
@@ -100,7 +117,9 @@ def test_no_events_no_fit() -> None:
     assert frailty_pairs([0, 1], [0, 1], np.zeros((2, 4)), np.ones((2, 4)), np.arange(4.0)) is None
 
 
-def pairs(n_keys: int, n_sessions: int, n_rows: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats, Floats]:
+def pairs(
+    n_keys: int, n_sessions: int, n_rows: int, seed: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats, Floats]:
     """(key, session) rows: sessions use a few keys each and have a level of their own."""
     rng = np.random.default_rng(seed)
     row_session = rng.integers(n_sessions, size=n_rows)
@@ -120,7 +139,9 @@ def test_one_newton_step_against_full_refits() -> None:
     assert fit.interval is not None
     refits = []
     for g in range(30):
-        left = gamma_frailty(sum_by(D[session != g], key[session != g], 60), sum_by(X[session != g], key[session != g], 60), x)
+        left = gamma_frailty(
+            sum_by(D[session != g], key[session != g], 60), sum_by(X[session != g], key[session != g], 60), x
+        )
         assert left is not None
         refits.append(left.slope)
     full_se = np.sqrt(29 / 30 * np.sum((np.array(refits) - fit.slope) ** 2))
@@ -144,7 +165,11 @@ def test_a_pair_may_come_in_parts() -> None:
     key, session, D, X = pairs(20, 25, 900, seed=5)
     one = frailty_pairs(key, session, D, X, CENTRES[:13])
     parts = frailty_pairs(
-        np.concatenate([key, key]), np.concatenate([session, session]), np.vstack([D, 0 * D]), np.vstack([X / 2, X / 2]), CENTRES[:13]
+        np.concatenate([key, key]),
+        np.concatenate([session, session]),
+        np.vstack([D, 0 * D]),
+        np.vstack([X / 2, X / 2]),
+        CENTRES[:13],
     )
     assert one is not None
     assert parts is not None

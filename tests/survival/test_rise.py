@@ -11,7 +11,15 @@ from scipy.special import ndtr, ndtri
 from tests.survival.data import Floats, R, hazard_tables, quick
 from tracestat.errors import TracestatError, UsageError
 from tracestat.resample import sign_multipliers
-from tracestat.survival.rise import holm, pava_ratio, rise_test, rise_tests
+from tracestat.survival.rise import (
+    RiseGroup,
+    draw_shared,
+    holm,
+    pava_ratio,
+    rise_test,
+    rise_tests,
+    rise_tests_together,
+)
 
 D_4, X_4 = np.array([R["four_bins"]["D"]]), np.array([R["four_bins"]["X"]])
 BINS_4 = [(0, 1), (1, 2), (2, 3), (3, 4)]
@@ -94,7 +102,8 @@ def test_a_rise_is_found_in_its_place() -> None:
     assert p[0] == p[2] == 1
     assert test.largest is not None
     assert (test.largest.start, test.largest.stop) == (1, 2)
-    assert 0.5 < test.largest_upper < 1.5 if test.largest_upper else False
+    assert test.largest_upper is not None
+    assert 0.5 < test.largest_upper < 1.5
 
 
 def test_a_fall_is_not_a_rise_however_clear() -> None:
@@ -127,12 +136,39 @@ def test_without_draws_holm_is_used() -> None:
 def test_draws_can_be_shared() -> None:
     D, X = table([0.2, 0.21, 0.2])
     W = sign_multipliers(60, 2_000, seed=0)
-    own, shared = rise_tests(D, X, bins(3)), rise_tests(D, X, bins(3), multipliers=W)
-    assert own == shared
-    assert own["any"] == rise_test(D, X, bins(3), "any")
-    assert own["adjacent"] != rise_test(D, X, bins(3), seed=1)
+    blocks, wide = tuple(bins(3)), ((0, 1), (1, 3))
+    shared = rise_tests_together(draw_shared([RiseGroup(D, X, blocks)], W))
+    own = rise_tests(D, X, blocks)
+    for family in ("adjacent", "any"):
+        one, other = own[family], shared[0][family]
+        assert other.critical == pytest.approx(one.critical, rel=1e-9)
+        assert [c.p_adjusted for c in other.contrasts] == [c.p_adjusted for c in one.contrasts]
+    assert own["any"] == rise_test(D, X, blocks, "any")
+    assert own["adjacent"] != rise_test(D, X, blocks, seed=1)
+    # several bin sets of the same clusters through one product: each as if it were alone
+    both = draw_shared([RiseGroup(D, X, blocks), RiseGroup(D, X, wide)], W)
+    alone = rise_tests(D, X, wide)["adjacent"]
+    assert rise_tests_together(both[1:])[0]["adjacent"].critical == pytest.approx(alone.critical, rel=1e-9)
     with pytest.raises(TracestatError, match="59"):
-        rise_test(D, X, bins(3), multipliers=W[:, :59])
+        draw_shared([RiseGroup(D, X, blocks)], W[:, :59])
+
+
+def test_groups_of_a_table_are_controlled_together() -> None:
+    tables = [table([0.2, 0.21, 0.2], seed=seed) for seed in range(6)]
+    groups = [RiseGroup(D, X, tuple(bins(3))) for D, X in tables]
+    together = [tests["adjacent"] for tests in rise_tests_together(groups)]
+    alone = [rise_test(D, X, bins(3)) for D, X in tables]
+    for one, other in zip(alone, together, strict=True):
+        assert one.critical is not None
+        assert other.critical is not None
+        assert other.critical > one.critical
+        assert other.largest_upper is not None
+        assert one.largest_upper is not None
+        assert other.largest_upper > one.largest_upper
+        for a, b in zip(one.contrasts, other.contrasts, strict=True):
+            assert a.p_adjusted is not None
+            assert b.p_adjusted is not None
+            assert b.p_adjusted >= a.p_adjusted
 
 
 def test_clusters_out_of_range_do_not_count() -> None:

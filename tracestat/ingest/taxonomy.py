@@ -121,9 +121,7 @@ def _shipped() -> Taxonomy:
     return load_taxonomy()
 
 
-def classify_tools(
-    names: Sequence[str | None], taxonomy: Taxonomy | None = None
-) -> list[tuple[str | None, str, int]]:
+def classify_tools(names: Sequence[str | None], taxonomy: Taxonomy | None = None) -> list[tuple[str | None, str, int]]:
     """Give (tool, class, rank) for each name, rank 0 being the class that names a mixed pause first."""
     table = taxonomy or _shipped()
     return [(name, cls := table.tool_class(name), table.rank(cls)) for name in names]

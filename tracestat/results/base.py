@@ -132,7 +132,8 @@ class Group:
     @property
     def label(self) -> str:
         """The key as one text, for tables and charts."""
-        return ", ".join("(none)" if value is None else str(value) for value in self.key.values()) or "all"
+        shown = ("(none)" if value is None else str(value) or "(empty)" for value in self.key.values())
+        return ", ".join(shown) or "all"
 
 
 @dataclass(frozen=True, slots=True)

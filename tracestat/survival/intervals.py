@@ -328,7 +328,7 @@ def bin_hazards(D_g: ArrayLike, X_g: ArrayLike, level: float = 0.95) -> BinHazar
     Returns
     -------
     BinHazards
-        ``lambda exp(-+ z se)``; for bins without events, and if there is only one cluster, the exact Poisson
+        ``lambda exp(-+ z se)``; for bins whose events all lie in one cluster, or that have none, the exact Poisson
         interval.
 
     Examples
@@ -342,6 +342,7 @@ def bin_hazards(D_g: ArrayLike, X_g: ArrayLike, level: float = 0.95) -> BinHazar
     hazard = D / np.where(X > 0, X, np.nan)
     low, high = poisson_interval(D, X, level)
     spread = np.exp(float(ndtri(0.5 + level / 2)) * se)
-    clustered = np.isfinite(se)
+    # events of one cluster alone say nothing about how clusters vary
+    clustered = np.isfinite(se) & (np.count_nonzero(events > 0, axis=0) > 1)
     low, high = np.where(clustered, hazard / spread, low), np.where(clustered, hazard * spread, high)
     return BinHazards(hazard, low, high, effect, int(np.count_nonzero(active_clusters(events, exposure))))

@@ -104,6 +104,7 @@ def piecewise_integral(hazard: NDArray[np.float64], edges: Sequence[float], a: f
     drop = hazard * width
     # S where each bin's part of [a, b] begins
     at_start = np.exp(-(hazard @ before)[..., None] - np.cumsum(drop, axis=-1) + drop)
-    area = np.where(drop > 0, -np.expm1(-drop) / np.where(hazard > 0, hazard, 1.0), width)
+    small = drop < 1e-300
+    area = width * np.where(small, 1.0, -np.expm1(-drop) / np.where(small, 1.0, drop))
     integral: NDArray[np.float64] = np.sum(at_start * area, axis=-1)
     return integral

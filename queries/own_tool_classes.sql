@@ -3,4 +3,5 @@
 -- columns: tool_class
 -- invariants: lives beside the store, in this connection only
 -- parameters: tool, tool_class (lists of one length)
-CREATE OR REPLACE TEMP TABLE own_tools AS SELECT unnest($tool) AS tool, unnest($tool_class) AS tool_class
+CREATE OR REPLACE TEMP TABLE own_tool_classes AS
+SELECT unnest(CAST($tool AS VARCHAR[])) AS tool, unnest(CAST($tool_class AS VARCHAR[])) AS tool_class

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from pathlib import Path
+from typing import get_args
+
+import pytest
+import typer
+
+from tracestat import durations
+from tracestat.cli import options
+from tracestat.cli.options import Clocked, Estimated, Output, Selected, Shown, expand, given
+
+GROUPS = (Selected, Clocked, Estimated, Shown, Output)
+
+
+def test_expanded_command_shows_single_options_and_gets_the_groups() -> None:
+    seen: list[object] = []
+
+    @expand
+    def command(*, extra: int = 7, clocked: Clocked, output: Output) -> None:
+        """Help text."""
+        seen.append((extra, clocked, output))
+
+    assert list(inspect.signature(command).parameters) == ["extra", "clock", "json", "output", "chart", "quiet"]
+    assert command.__doc__ == "Help text."
+    command(extra=1, clock="internal", json=True, output=Path("a.csv"), chart=None, quiet=False)
+    assert seen == [(1, Clocked("internal"), Output(True, Path("a.csv"), None, False))]
+
+
+def test_what_the_user_left_open_is_left_to_the_api() -> None:
+    assert Selected().options() == {}
+    assert Clocked().options() == {}
+    assert Estimated().options() == {"by": "provider", "seed": 0}
+    assert given(a=None, b=0, c="") == {"b": 0, "c": ""}
+
+
+def test_every_choice_reaches_the_api() -> None:
+    selected = Selected(where="tool = 'x'", since="2026-01-01", until="2026-02-01", tz="UTC", unit="call", rows="all")
+    assert selected.options() == {
+        "where": "tool = 'x'",
+        "since": "2026-01-01",
+        "until": "2026-02-01",
+        "tz": "UTC",
+        "unit": "call",
+        "rows": "all",
+    }
+    assert Estimated("none", 5, "tracelab", 3).options() == {
+        "by": "none",
+        "min_n": 5,
+        "definition": "tracelab",
+        "seed": 3,
+    }
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.__name__)
+def test_every_option_has_help(group: type) -> None:
+    hints = inspect.get_annotations(group, eval_str=True, globals=vars(options))
+    for field in dataclasses.fields(group):
+        [option] = hints[field.name].__metadata__
+        assert option.help, field.name
+
+
+def test_no_option_is_written_twice() -> None:
+    names = [
+        declared
+        for group in GROUPS
+        for hint in inspect.get_annotations(group, eval_str=True, globals=vars(options)).values()
+        for declared in (hint.__metadata__[0].param_decls or ())
+    ]
+    assert len(names) == len(set(names))
+    assert typer.Option("--x").default == "--x"
+
+
+@pytest.mark.parametrize("name", ["Unit", "Clock", "Rows", "Definition"])
+def test_choices_are_those_of_the_durations(name: str) -> None:
+    assert set(get_args(getattr(options, name))) == set(get_args(getattr(durations, name)))

@@ -1,0 +1,228 @@
+"""The published schemas, against what the commands print."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
+
+from tracestat.cli import main
+
+SCHEMAS: dict[str, dict[str, Any]] = {
+    Path(entry.name).stem: json.loads(entry.read_text(encoding="utf-8"))
+    for entry in resources.files("tracestat").joinpath("schemas").iterdir()
+    if entry.name.endswith(".json")
+}
+COMMANDS = sorted(SCHEMAS.keys() - {"common"})
+# what is asked of each command, beside the plain question
+ARGUMENTS: dict[str, list[list[str]]] = {
+    "keys": [[], ["--unit", "command"], ["--where", "tool = 'none such'"]],
+    "calls": [[], ["--longest", "3", "--rows", "all"], ["--where", "tool = 'none such'"]],
+    "summary": [
+        [],
+        ["--definition", "tracelab"],
+        ["--by", "tool_class,n_calls", "--rows", "all"],
+        ["--by", "day"],
+        ["--where", "tool = 'none such'"],
+    ],
+    "survival": [
+        [],
+        ["--by", "tool"],
+        ["--definition", "tracelab"],
+        ["--min-n", "1000000"],
+        ["--where", "tool = 'none such'"],
+    ],
+    "hazard": [
+        [],
+        ["--by", "tool_class"],
+        ["--by", "end_kind"],
+        ["--by", "none", "--unit", "command"],
+        ["--unit", "call", "--clock", "internal"],
+        ["--definition", "tracelab"],
+        ["--from", "2", "--bins", "5", "--cut-at", "none"],
+        ["--min-n", "1000000"],
+        ["--where", "tool = 'none such'"],
+    ],
+}
+CASES = [(command, arguments) for command in ARGUMENTS for arguments in ARGUMENTS[command]]
+HEAD = (
+    "schema",
+    "tracestat",
+    "trace",
+    "unit",
+    "clock",
+    "by",
+    "where",
+    "seed",
+    "rows",
+    "synthetic",
+    "notes",
+    "excluded",
+)
+GROUP = ("key", "n", "n_events", "n_censored", "n_sessions", "n_developers", "notes")
+# required of each group, or of the document where it has no groups
+OWN = {
+    "hazard": (
+        "bins",
+        "slope",
+        "curvature",
+        "rise",
+        "local_slopes",
+        "upper_range",
+        "deadlines_cut",
+        "within",
+    ),
+    "summary": (
+        "quantiles",
+        "share_within",
+        "over",
+        "total_seconds",
+        "human",
+        "token_seconds",
+        "mixed_key",
+        "by_end_kind",
+    ),
+    "survival": ("curve",),
+    "keys": ("keys",),
+    "calls": ("calls",),
+    "ingest": ("sources", "tables"),
+    "synth": ("files",),
+    "cache_list": ("files",),
+    "cache_clear": ("files",),
+}
+
+Ask = Callable[..., dict[str, Any]]
+
+
+@cache
+def validator(name: str) -> Draft202012Validator:
+    registry: Registry[Any] = Registry().with_resources(
+        (schema["$id"], Resource.from_contents(schema)) for schema in SCHEMAS.values()
+    )
+    return Draft202012Validator(SCHEMAS[name], registry=registry)
+
+
+def wrong(name: str, document: object) -> list[str]:
+    return [f"{error.json_path}: {error.message[:200]}" for error in validator(name).iter_errors(document)]
+
+
+@pytest.fixture
+def ask(capsys: pytest.CaptureFixture[str]) -> Ask:
+    def ask(*arguments: str | Path) -> dict[str, Any]:
+        capsys.readouterr()
+        assert main([*map(str, arguments), "--json", "--quiet"]) == 0
+        document: dict[str, Any] = json.loads(capsys.readouterr().out, parse_constant=_no_constant)
+        return document
+
+    return ask
+
+
+def _no_constant(name: str) -> None:
+    raise AssertionError(f"{name} is no JSON")
+
+
+@pytest.fixture
+def documents(ask: Ask, tmp_path: Path) -> Callable[[str], dict[str, Any]]:
+    """Give the document of any command."""
+
+    def document(command: str) -> dict[str, Any]:
+        if command in ARGUMENTS:
+            return ask(command)
+        made = ask("synth", "-o", tmp_path / "a.jsonl", "--sessions", "3")
+        if command == "synth":
+            return made
+        if command == "ingest":
+            return ask("ingest", tmp_path / "a.jsonl", "-o", tmp_path / "a.duckdb")
+        ask("keys", tmp_path / "a.jsonl")  # so that something lies in the cache
+        return ask(*command.split("_"))
+
+    return document
+
+
+@pytest.mark.parametrize("name", sorted(SCHEMAS))
+def test_schema_is_a_schema(name: str) -> None:
+    Draft202012Validator.check_schema(SCHEMAS[name])
+    assert SCHEMAS[name]["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert SCHEMAS[name]["$id"] == f"{name}.json"
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"), CASES, ids=lambda part: part if isinstance(part, str) else " ".join(part) or "plain"
+)
+def test_answer_keeps_to_its_schema(ask: Ask, command: str, arguments: list[str]) -> None:
+    assert wrong(command, ask(command, *arguments)) == []
+
+
+@pytest.mark.parametrize("command", ["synth", "ingest", "cache_list", "cache_clear"])
+def test_other_document_keeps_to_its_schema(documents: Callable[[str], dict[str, Any]], command: str) -> None:
+    document = documents(command)
+    assert wrong(command, document) == []
+    if command.startswith("cache"):
+        assert document["files"]
+
+
+@pytest.mark.parametrize("command", list(ARGUMENTS))
+def test_answer_about_the_real_trace_keeps_to_its_schema(ask: Ask, real_trace: Path, command: str) -> None:
+    assert wrong(command, ask(command, real_trace)) == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_promised_key_is_required(documents: Callable[[str], dict[str, Any]], command: str) -> None:
+    document = documents(command)
+    for key in HEAD:
+        assert wrong(command, {name: value for name, value in document.items() if name != key}), key
+    places: list[tuple[str, ...]] = [(key,) for key in OWN[command]]
+    if "groups" in document:
+        places = [("groups", key) for key in (*GROUP, *OWN[command])]
+    for *above, key in places:
+        broken = copy.deepcopy(document)
+        part = broken["groups"][0] if above else broken
+        del part[key]
+        assert wrong(command, broken), key
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_more_keys_are_allowed_and_wrong_types_are_not(
+    documents: Callable[[str], dict[str, Any]], command: str
+) -> None:
+    document = documents(command)
+    assert wrong(command, {**document, "of_a_later_version": [1]}) == []
+    for key, value in (
+        ("schema", "tracestat.other/1"),
+        ("seed", -1),
+        ("unit", "day"),
+        ("synthetic", "no"),
+        ("by", "x"),
+    ):
+        assert wrong(command, {**document, key: value}), key
+
+
+def intervals(value: object) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        if value.keys() >= {"value", "low", "high"}:
+            yield value
+        for part in value.values():
+            yield from intervals(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from intervals(part)
+
+
+@pytest.mark.parametrize("command", ["summary", "survival", "hazard"])
+def test_every_interval_is_checked(ask: Ask, command: str) -> None:
+    document = ask(command)
+    found = list(intervals(document))
+    assert len(found) > 20
+    for interval in found[:: max(1, len(found) // 15)]:
+        method = interval.pop("method")
+        assert not validator(command).is_valid(document)
+        interval["method"] = method
+    assert wrong(command, document) == []

@@ -1,0 +1,69 @@
+"""The commands and what their help says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+import tracestat
+from tracestat.cli.cache import clear_command, list_command
+from tracestat.cli.calls import calls
+from tracestat.cli.hazard import hazard
+from tracestat.cli.ingest import ingest
+from tracestat.cli.keys import keys
+from tracestat.cli.screen import say
+from tracestat.cli.summary import summary
+from tracestat.cli.survival import survival
+from tracestat.cli.synth import synth
+from tracestat.cli.welcome import welcome
+
+__all__ = ["app"]
+
+
+def _example(arguments: str) -> str:
+    r"""Give the last lines of a help text; the \b keeps typer from folding them."""
+    return f"\b\nExample:\n  tracestat {arguments}"
+
+
+# Plain help: the framed one costs twice the time and does not survive a pipe.
+app = typer.Typer(
+    name="tracestat",
+    help="The law of tool-pause durations of coding agents, with honest intervals.",
+    rich_markup_mode=None,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=_example("hazard --by provider,tool_class"),
+)
+
+
+@app.callback(invoke_without_command=True)
+def _start(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
+) -> None:
+    """Say what to run next when no command is given."""
+    if version:
+        say(f"tracestat {tracestat.__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        welcome()
+
+
+_EXAMPLES: dict[Callable[..., None], str] = {
+    ingest: "ingest release.jsonl.gz -o trace.duckdb",
+    keys: "keys trace.duckdb --top 10",
+    calls: "calls trace.duckdb --longest 50 --where \"provider = 'codex'\"",
+    summary: "summary trace.duckdb --by provider,tool_class --sort time",
+    survival: "survival trace.duckdb --by tool_class --chart curves.html",
+    hazard: "hazard trace.duckdb --by provider,tool_class --cut-at 5,120,600 -o hazard.parquet",
+    synth: "synth -o big.jsonl.gz --sessions 5000 --developers 40 --seed 1",
+}
+for _command, _arguments in _EXAMPLES.items():
+    app.command(epilog=_example(_arguments))(_command)
+
+_cache = typer.Typer(help="What lies in the cache of traces that were read before.", epilog=_example("cache list"))
+_cache.command("list", epilog=_example("cache list --json"))(list_command)
+_cache.command("clear", epilog=_example("cache clear"))(clear_command)
+app.add_typer(_cache, name="cache")

@@ -1,0 +1,77 @@
+"""Files that a command writes: checked before any work is done, then built beside their place and renamed into it."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tracestat.errors import TracestatError, UsageError
+from tracestat.results import Json
+
+__all__ = ["check_target", "describe_file", "replacing"]
+
+
+def check_target(path: Path | None, option: str, endings: Sequence[str]) -> Path | None:
+    """Refuse a file that cannot be written, before anything is computed.
+
+    Parameters
+    ----------
+    path : Path or None
+        What the user gave.
+    option : str
+        The option it was given to, for the message.
+    endings : sequence of str
+        The allowed endings, each with its dot.
+
+    Raises
+    ------
+    UsageError
+        The ending says no known format.
+    TracestatError
+        The folder does not exist, or the path is a folder.
+    """
+    if path is None:
+        return None
+    if not path.name.lower().endswith(tuple(endings)):
+        raise UsageError(f"{option} {path.name}: the name must end in {' or '.join(endings)}")
+    if path.is_dir():
+        raise TracestatError(f"{option} {path.name}: this is a folder; name a file")
+    if not path.absolute().parent.is_dir():
+        raise TracestatError(f"{option} {path.name}: its folder does not exist; create it first")
+    return path
+
+
+@contextlib.contextmanager
+def replacing(path: Path, option: str) -> Iterator[Path]:
+    """Give the path of a new file beside ``path``, and put it in its place once it is written and on disk.
+
+    Raises
+    ------
+    TracestatError
+        The file cannot be written; what was there before still is.
+    """
+    target = Path(os.path.realpath(path))  # a link stays a link
+    beside = target.with_name(f".{secrets.token_hex(6)}.{target.name}")
+    try:
+        yield beside
+        with beside.open("rb") as written:
+            os.fsync(written.fileno())
+        beside.replace(target)
+    except OSError as error:
+        raise TracestatError(
+            f"{option} {path.name}: cannot be written ({error.strerror or 'unknown reason'}); choose another place"
+        ) from None
+    finally:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+def describe_file(path: Path, *, rows: int | None) -> dict[str, Json]:
+    """Give the machine-readable line about a written file."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"path": path.name, "rows": rows, "bytes": path.stat().st_size, "sha256": digest}

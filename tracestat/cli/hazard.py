@@ -1,0 +1,65 @@
+"""``tracestat hazard``."""
+
+from __future__ import annotations
+
+from tracestat.cli.options import (
+    Clocked,
+    CutAt,
+    Estimated,
+    FirstEdge,
+    NumberOfBins,
+    Output,
+    Selected,
+    Shown,
+    expand,
+    given,
+)
+from tracestat.cli.output import show
+from tracestat.cli.reading import opened
+from tracestat.errors import UsageError
+
+__all__ = ["hazard"]
+
+
+@expand
+def hazard(
+    *,
+    estimated: Estimated,
+    cut_at: CutAt = None,
+    bins: NumberOfBins = None,
+    first_edge: FirstEdge = None,
+    selected: Selected,
+    clocked: Clocked,
+    shown: Shown,
+    output: Output,
+) -> None:
+    """Ask whether there is a moment at which a return becomes likely.
+
+    The hazard per log bin with deadlines kept and cut, its log-log slope, a test for any rise, and how much of the
+    fall is mixing of unlike keys. Intervals are clustered by session and by developer.
+    """
+    cuts = None if cut_at is None else _seconds(cut_at)
+    with opened(selected, output) as trace:
+        import tracestat
+
+        result = tracestat.hazard(
+            trace,
+            **selected.options(),
+            **clocked.options(),
+            **estimated.options(),
+            **given(cut_at=cuts, bins=bins, first_edge=first_edge),
+        )
+        show(result, output, shown)
+
+
+def _seconds(text: str) -> tuple[float, ...]:
+    """Read ``--cut-at``: numbers joined by commas, or none."""
+    if text.strip().lower() == "none":
+        return ()
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        values = (-1.0,)
+    if not all(0 < value < float("inf") for value in values):
+        raise UsageError(f"--cut-at {text}: write positive seconds joined by commas, as 5,120,600, or none")
+    return values

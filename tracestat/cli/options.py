@@ -1,0 +1,267 @@
+"""Every option once: what it is called, what it takes, what it does, and its default.
+
+Options that go together are a dataclass; :func:`expand` lets a command take the dataclass as one argument while the
+user sees the single options.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_type_hints
+
+import typer
+
+__all__ = [
+    "Clocked",
+    "CutAt",
+    "Estimated",
+    "FirstEdge",
+    "Json",
+    "Longest",
+    "NumberOfBins",
+    "Output",
+    "Quiet",
+    "Rows",
+    "Seed",
+    "Selected",
+    "Shown",
+    "TopValues",
+    "expand",
+    "given",
+]
+
+Unit = Literal["call", "pause", "command"]
+Clock = Literal["wall", "internal", "effective"]
+Rows = Literal["tool", "human", "all"]
+Definition = Literal["tracestat", "tracelab"]
+Sort = Literal["n", "time", "name"]
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else on stdout.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no remarks on stderr; errors remain.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Seed of all random numbers.", show_default=True)]
+
+CutAt = Annotated[
+    str | None,
+    typer.Option(
+        "--cut-at",
+        metavar="SECONDS",
+        help="Deadlines to cut out, as 5,120,600, or none.  [default: the known ones of each provider]",
+    ),
+]
+NumberOfBins = Annotated[
+    int | None,
+    typer.Option("--bins", min=2, max=60, metavar="N", help="Number of log bins.  [default: 18]"),
+]
+FirstEdge = Annotated[
+    float | None,
+    typer.Option("--from", metavar="SECONDS", help="Lower edge of the first bin.  [default: 0.1285]"),
+]
+Longest = Annotated[
+    int, typer.Option("--longest", min=1, metavar="N", help="How many calls to list.", show_default=True)
+]
+TopValues = Annotated[
+    int, typer.Option("--top", min=1, metavar="N", help="How many values of each key to list.", show_default=True)
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """Which trace, and which of its rows."""
+
+    trace: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="TRACE",
+            help="A .duckdb made by ingest, or anything that ingest reads.  [default: the bundled sample]",
+            show_default=False,
+        ),
+    ] = None
+    where: Annotated[
+        str | None,
+        typer.Option(
+            "--where",
+            metavar="EXPR",
+            help="Only rows for which EXPR holds: keys and started_at compared with literals, as in "
+            "\"tool = 'Bash' AND n_calls = 1\".  [default: all rows]",
+        ),
+    ] = None
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since",
+            metavar="TIME",
+            help="Only what started at or after TIME, as 2026-03-01 or 2026-03-01T12:30.  [default: from the start]",
+        ),
+    ] = None
+    until: Annotated[
+        str | None,
+        typer.Option("--until", metavar="TIME", help="Only what started before TIME.  [default: to the end]"),
+    ] = None
+    tz: Annotated[
+        str | None,
+        typer.Option("--tz", metavar="ZONE", help="Time zone of days, hours, TIME.  [default: that of this machine]"),
+    ] = None
+    unit: Annotated[
+        Unit | None,
+        typer.Option(
+            "--unit",
+            metavar="UNIT",
+            help="What one duration is: call, pause or command.  [default: pause; calls: call; summary: pause "
+            "and call]",
+        ),
+    ] = None
+    rows: Annotated[
+        Rows | None,
+        typer.Option("--rows", metavar="ROWS", help="tool, human (waits for a person) or all.  [default: tool]"),
+    ] = None
+    classes: Annotated[
+        Path | None,
+        typer.Option("--classes", metavar="FILE", help="A .toml of tool classes.  [default: the bundled one]"),
+    ] = None
+
+    def options(self) -> dict[str, Any]:
+        """Give what the api takes, without what the user left open."""
+        return given(where=self.where, since=self.since, until=self.until, tz=self.tz, unit=self.unit, rows=self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Clocked:
+    """Which clock."""
+
+    clock: Annotated[
+        Clock | None,
+        typer.Option(
+            "--clock",
+            metavar="CLOCK",
+            help="wall, internal (what the tool reports) or effective (internal where known, else wall); the last "
+            "two for unit call only.  [default: wall]",
+        ),
+    ] = None
+
+    def options(self) -> dict[str, Any]:
+        """Give what the api takes."""
+        return given(clock=self.clock)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimated:
+    """How an estimate is made."""
+
+    by: Annotated[
+        str,
+        typer.Option(
+            "--by", metavar="KEY[,KEY]", help="Keys to group by, or none; see tracestat keys.", show_default=True
+        ),
+    ] = "provider"
+    min_n: Annotated[
+        int | None,
+        typer.Option(
+            "--min-n", min=1, metavar="N", help="Groups with fewer rows show counts only.  [default: no such minimum]"
+        ),
+    ] = None
+    definition: Annotated[
+        Definition | None,
+        typer.Option(
+            "--definition",
+            metavar="NAME",
+            help="tracestat, or tracelab: the published definition (calls, effective clock, positive only, copies "
+            "kept, all rows, no intervals).  [default: tracestat]",
+        ),
+    ] = None
+    seed: Seed = 0
+
+    def options(self) -> dict[str, Any]:
+        """Give what the api takes."""
+        return given(by=self.by, min_n=self.min_n, definition=self.definition, seed=self.seed)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where the result goes."""
+
+    json: Json = False
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Also write the numbers to FILE: .parquet, .csv or .json."),
+    ] = None
+    chart: Annotated[
+        Path | None,
+        typer.Option("--chart", metavar="FILE", help="Also draw the result to FILE: .html, .svg, .png or .pdf."),
+    ] = None
+    quiet: Quiet = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Which groups the tables show, and in which order."""
+
+    sort: Annotated[
+        Sort | None,
+        typer.Option("--sort", metavar="ORDER", help="Order of the groups: n, time or name.  [default: n]"),
+    ] = None
+    top: Annotated[
+        int | None,
+        typer.Option(
+            "--top", min=1, metavar="N", help="Show only the first N groups; files and JSON have all.  [default: 20]"
+        ),
+    ] = None
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """Leave out what is None, so that the defaults of the api hold.
+
+    Examples
+    --------
+    >>> given(unit=None, seed=0)
+    {'seed': 0}
+    """
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def expand(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command in which each parameter that is a dataclass of options is replaced by these options.
+
+    Examples
+    --------
+    >>> @expand
+    ... def show(output: Output, clocked: Clocked) -> None:
+    ...     print(output.json, clocked.clock)
+    >>> list(inspect.signature(show).parameters)
+    ['json', 'output', 'quiet', 'clock']
+    >>> show(json=True, output=None, quiet=False, clock="wall")
+    True wall
+    """
+    hints = get_type_hints(command, include_extras=True)
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, Any] = {}
+    for name, parameter in inspect.signature(command).parameters.items():
+        kind = hints[name]
+        if not dataclasses.is_dataclass(kind):
+            parameters.append(parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        groups[name] = kind
+        of_field = get_type_hints(kind, include_extras=True)
+        parameters.extend(
+            inspect.Parameter(
+                field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=of_field[field.name]
+            )
+            for field in dataclasses.fields(kind)
+        )
+
+    def expanded(**values: Any) -> None:
+        built = {
+            name: kind(**{field.name: values.pop(field.name) for field in dataclasses.fields(kind)})
+            for name, kind in groups.items()
+        }
+        command(**built, **values)
+
+    expanded.__name__ = command.__name__
+    expanded.__doc__ = command.__doc__
+    expanded.__module__ = command.__module__
+    expanded.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # how a signature is stated
+    return expanded

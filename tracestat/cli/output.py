@@ -1,0 +1,112 @@
+"""Where a result goes: tables or one JSON document on stdout, numbers and charts into files, remarks on stderr."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tracestat.cli.files import check_target, replacing
+from tracestat.cli.options import Output, Shown, given
+from tracestat.cli.screen import complain, paint, say, width
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tracestat.charts.tables import Table
+    from tracestat.results import Json, Result
+
+__all__ = ["CHART_ENDINGS", "DATA_ENDINGS", "check_output", "document", "print_files", "print_tables", "remark", "show"]
+
+DATA_ENDINGS = (".parquet", ".csv", ".json")
+CHART_ENDINGS = (".html", ".svg", ".png", ".pdf")
+
+
+def check_output(output: Output) -> None:
+    """Refuse files that cannot be written, before anything is computed."""
+    check_target(output.output, "-o", DATA_ENDINGS)
+    check_target(output.chart, "--chart", CHART_ENDINGS)
+
+
+def document(data: Json | dict[str, Json]) -> str:
+    """Give JSON data as one document, never with NaN or Infinity."""
+    return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def remark(text: str, *, quiet: bool) -> None:
+    """Say something beside the result on stderr."""
+    if not quiet:
+        complain(text)
+
+
+def show(result: Result, output: Output, shown: Shown | None = None) -> None:
+    """Write the files that were asked for, then print the result.
+
+    The files come first, so that a reader of stdout that goes away cannot keep them from being written.
+    """
+    if output.output is not None:
+        _write_numbers(result, output.output, quiet=output.quiet)
+    if output.chart is not None:
+        from tracestat.charts import save
+
+        with replacing(output.chart, "--chart") as beside:
+            save(result.chart(), beside)
+        remark(f"wrote {output.chart.name}", quiet=output.quiet)
+    if output.json:
+        say(document(result.to_dict()))
+        return
+    from tracestat.charts.tables import tables_of
+
+    looks: dict[str, Any] = {} if shown is None else given(sort=shown.sort, top=shown.top)
+    print_tables(tables_of(result, **looks))
+
+
+def print_tables(tables: Sequence[Table]) -> None:
+    """Print tables as wide as the terminal allows."""
+    from tracestat.charts.tables import to_text
+
+    say(to_text(tables, width=width(), color=paint()))
+
+
+def print_files(title: str, files: Sequence[Mapping[str, Json]], notes: Sequence[str] = ()) -> None:
+    """Print a list of files as a table."""
+    from tracestat.charts.tables import Column, Table
+
+    columns = (Column("file", "left", "shorten"), Column("rows"), Column("bytes"), Column("sha256", "left", "shorten"))
+    rows = tuple(
+        (
+            str(file["path"]),
+            "-" if file["rows"] is None else f"{file['rows']:,}",
+            f"{file['bytes']:,}",
+            str(file["sha256"])[:12],
+        )
+        for file in files
+    )
+    print_tables([Table(title, columns if rows else (), rows, notes=tuple(notes))])
+
+
+def _write_numbers(result: Result, path: Path, *, quiet: bool) -> None:
+    ending = path.suffix.lower()
+    with replacing(path, "-o") as beside:
+        if ending == ".json":
+            beside.write_text(document(result.to_dict()), encoding="utf-8")
+            remark(f"wrote {path.name}", quiet=quiet)
+            return
+        frame = _marked(result)
+        if ending == ".parquet":
+            frame.write_parquet(beside)
+        else:
+            nested = [name for name, kind in frame.schema.items() if kind.is_nested()]
+            if nested:
+                remark(f"{path.name}: left out {', '.join(nested)}, which do not fit a .csv", quiet=quiet)
+            frame.drop(nested).write_csv(beside)
+        remark(f"wrote {path.name}: {frame.height:,} rows", quiet=quiet)
+
+
+def _marked(result: Result) -> pl.DataFrame:
+    """Give the numbers with the mark of invented data in every row."""
+    import polars as pl
+
+    frame = result.to_frame()
+    return frame if "synthetic" in frame.columns else frame.with_columns(synthetic=pl.lit(result.head.synthetic))

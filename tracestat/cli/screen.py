@@ -1,0 +1,90 @@
+"""The two streams: results go to stdout, everything else to stderr, and neither ever breaks the program."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shutil
+import sys
+import unicodedata
+
+from tracestat.errors import TracestatError
+
+__all__ = ["close_stdout", "complain", "flush_stdout", "one_line", "paint", "say", "width"]
+
+_NARROWEST = 60
+_WIDTH = 80
+
+
+def one_line(text: str) -> str:
+    r"""Fold a text into one line; characters that could steer a terminal are spelled out.
+
+    Examples
+    --------
+    >>> one_line("a\n b\x1b[1m")
+    'a b\\x1b[1m'
+    """
+    folded = " ".join(text.split())
+    return "".join(f"\\x{ord(c):02x}" if unicodedata.category(c) == "Cc" else c for c in folded)
+
+
+def complain(text: str) -> None:
+    """Write one line to stderr, even where stderr is closed or knows few characters."""
+    with contextlib.suppress(OSError, ValueError):
+        if isinstance(sys.stderr, io.TextIOWrapper):
+            sys.stderr.reconfigure(errors="backslashreplace")
+        sys.stderr.write(f"tracestat: {one_line(text)}\n")
+        sys.stderr.flush()
+
+
+def say(text: str) -> None:
+    """Write a result to stdout, in UTF-8 whatever the locale.
+
+    Raises
+    ------
+    TracestatError
+        The stream takes no more, for example because a disk is full. A reader that went away is no error.
+    """
+    try:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")
+        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+    except BrokenPipeError:
+        close_stdout()
+    except OSError as error:
+        close_stdout()
+        raise TracestatError(f"standard output: {error.strerror}; write to another place") from None
+    else:
+        flush_stdout()
+
+
+def flush_stdout() -> None:
+    """Pass on what is still waiting in stdout; see :func:`say` for what can go wrong."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        close_stdout()
+    except OSError as error:
+        close_stdout()
+        raise TracestatError(f"standard output: {error.strerror}; write to another place") from None
+
+
+def close_stdout() -> None:
+    """Let whatever is still to come go nowhere, so that the interpreter's last flush cannot fail."""
+    with contextlib.suppress(OSError, ValueError):
+        sink = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(sink, sys.stdout.fileno())
+        os.close(sink)
+
+
+def width() -> int:
+    """Give the columns a table may take: those of the terminal, 80 where there is none."""
+    if not sys.stdout.isatty():
+        return _WIDTH
+    return max(shutil.get_terminal_size((_WIDTH, 24)).columns, _NARROWEST)
+
+
+def paint() -> bool:
+    """Tell whether colour is wanted: on a terminal, unless NO_COLOR is set."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

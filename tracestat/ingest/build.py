@@ -1,0 +1,354 @@
+"""Writing a store: beside the old one, and in its place only when it is complete.
+
+Whatever stops a build (an interrupt, a full disk, a reader's error) leaves the old file as it was.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import platform
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+import tracestat
+from tracestat.errors import TracestatError
+from tracestat.ingest.batch import CALLS, EVENTS, ROUNDS, Batch, Reject, gather, rejected
+from tracestat.ingest.derive import derive
+from tracestat.queries import query_text
+from tracestat.store import SCHEMA_VERSION, connect_in_memory
+
+__all__ = ["SourceRow", "StoreWriter", "Tally", "remove_leftovers", "writing"]
+
+# Rows gathered before they are inserted: fewer make the inserts slow, more only take memory.
+_ROWS_PER_INSERT: Final = 100_000
+IntArray = npt.NDArray[np.uint64]
+_PREFIX: Final = ".tracestat-"
+_REJECTS: Final = pa.schema(
+    [("line", pa.int64()), ("part", pa.string()), ("row_index", pa.int64()), ("reason", pa.string())]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """A row of the table ``sources``, but for its number; see ``queries/ingest_tables.sql``."""
+
+    source: str
+    format: str
+    sha256: str
+    bytes: int
+    path_key: str | None
+    developer: str | None
+    first_round_pk: int | None
+    last_round_pk: int | None
+    rows_read: int
+    rows_kept: int
+    rows_rejected: int
+    calls_rejected: int
+    events_rejected: int
+    rows_repaired: int
+    note: str | None
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was counted of the source that is being written."""
+
+    read: int = 0
+    kept: int = 0
+    rows_rejected: int = 0
+    calls_rejected: int = 0
+    events_rejected: int = 0
+    repaired: int = 0
+    last_row: int = -1  # place of the last round in the source
+
+
+class _Slot:
+    """A table for DuckDB to read that can be exchanged.
+
+    A table registered anew for every insert would stay in memory until the transaction ends.
+    """
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema = schema
+        self.table = schema.empty_table()
+
+    def clear(self) -> None:
+        """Let go of the table."""
+        self.table = self.schema.empty_table()
+
+    def __arrow_c_schema__(self) -> object:
+        return self.schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+class StoreWriter:
+    """Writes sources, one after the other, into a new store; a context manager.
+
+    Parameters
+    ----------
+    out : Path
+        Where the store will be.
+    memory_limit : str
+        What DuckDB may use.
+    threads : int
+        Threads of DuckDB.
+
+    Raises
+    ------
+    TracestatError
+        The folder cannot be written, or the disk is full.
+    """
+
+    def __init__(self, out: Path, *, memory_limit: str, threads: int) -> None:
+        self._out = out
+        self._draft = out.parent / f"{_PREFIX}{_host()}-{os.getpid()}-{secrets.token_hex(4)}.tmp"
+        self._memory_limit = memory_limit
+        self._threads = threads
+        self._source_id = 1
+        self._first = 1
+        self._ranges: list[tuple[int, int]] = []  # first and last round_pk of the sources so far
+        self._digests: list[tuple[Any, ...]] = []  # what those hold, as far as it was asked for
+        self._waiting: list[Batch] = []
+        schemas = {"rounds": ROUNDS, "calls": CALLS, "events": EVENTS, "rejects": _REJECTS}
+        self._slots = {name: _Slot(schema) for name, schema in schemas.items()}
+        self.tally = Tally()
+
+    def __enter__(self) -> StoreWriter:
+        remove_leftovers(self._out.parent)
+        _check_folder(self._out, self._draft)
+        with writing(self._out.name):
+            # One thread while rows come in: the others parse.
+            self._connection = connect_in_memory(
+                self._draft.with_suffix(".d"), memory_limit=self._memory_limit, threads=1
+            )
+            try:
+                self._run("ingest_attach_build", path=str(self._draft.absolute()))
+                self._run("ingest_use")
+                self._run("ingest_tables")
+                for name, slot in self._slots.items():
+                    self._connection.register(f"batch_{name}", slot)
+                self._connection.begin()
+            except BaseException:
+                self._remove()
+                raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._remove()
+
+    def add(self, batch: Batch) -> None:
+        """Take in rounds of the current source; their ``row`` is the place in the source."""
+        tally = self.tally
+        if batch.rounds.num_rows:
+            tally.last_row = max(tally.last_row, pa.compute.max(batch.rounds.column(0)).as_py())
+        tally.read += batch.read
+        tally.kept += batch.rounds.num_rows
+        tally.rows_rejected += rejected(batch.rejects, "round")
+        tally.calls_rejected += rejected(batch.rejects, "call")
+        tally.events_rejected += rejected(batch.rejects, "event")
+        tally.repaired += batch.repaired
+        self._waiting.append(batch)
+        rows = sum(b.rounds.num_rows + b.calls.num_rows + b.events.num_rows for b in self._waiting)
+        if rows >= _ROWS_PER_INSERT:
+            self._flush()
+
+    def end_source(
+        self, row: Callable[[Tally, int | None, int | None], SourceRow], *, before: IntArray | None = None
+    ) -> int | None:
+        """Close the current source.
+
+        Parameters
+        ----------
+        row : callable
+            Makes the row of ``sources`` from the tally and the first and last round_pk.
+        before : array of uint64, optional
+            Identities of the rounds that an earlier version of the source had.
+
+        Returns
+        -------
+        int or None
+            How many of its rounds that version did not have; None if an earlier source holds the same rows: then
+            this one is left out.
+        """
+        self._flush()
+        tally, first = self.tally, self._first
+        self.tally = Tally()
+        last = first + tally.last_row
+        if self._repeats(first, last):
+            return None
+        has_rounds = tally.kept > 0
+        made = row(tally, first if has_rounds else None, last if has_rounds else None)
+        with writing(self._out.name):
+            self._run("ingest_add_source", source_id=self._source_id, **asdict(made))
+            new = tally.kept if before is None else _count_new(self._identities(first, last), before)
+        self._first = last + 1
+        self._source_id += 1
+        return new
+
+    def finish(self) -> dict[str, int]:
+        """Derive the other tables, make the file safe and put it in place; give the rows of each table."""
+        with writing(self._out.name):
+            self._run("ingest_trace_source")
+            now = datetime.now(UTC).replace(tzinfo=None)
+            self._run("ingest_mark", schema_version=SCHEMA_VERSION, version=tracestat.__version__, created_at=now)
+            self._run("ingest_set_threads", threads=self._threads)
+            self._connection.commit()
+            derive(self._connection)
+            rows = self._connection.execute(query_text("ingest_counts")).fetchone()
+            self._connection.close()  # also writes the last of the file
+            _replace(self._draft, self._out)
+        return dict(zip(("rounds", "tool_calls", "timing_events", "rejected"), rows or (), strict=False))
+
+    def _run(self, query: str, **parameters: Any) -> None:
+        self._connection.execute(query_text(query), parameters or None)
+
+    def _flush(self) -> None:
+        if not self._waiting:
+            return
+        batch = gather(self._waiting)
+        self._waiting = []
+        with writing(self._out.name):
+            for name, table in (("rounds", batch.rounds), ("calls", batch.calls), ("events", batch.events)):
+                if table.num_rows:
+                    parameters = {"source_id": self._source_id} if name == "calls" else {}
+                    self._insert(name, table, first=self._first, **parameters)
+            if batch.rejects:
+                self._insert("rejects", _reject_table(batch.rejects), source_id=self._source_id)
+
+    def _insert(self, name: str, table: pa.Table, **parameters: int) -> None:
+        self._slots[name].table = table
+        self._run(f"ingest_add_{name}", **parameters)
+        self._slots[name].clear()
+
+    def _repeats(self, first: int, last: int) -> bool:
+        """Tell whether the rows just written are those of an earlier source, and take them out again if so."""
+        if last < first:
+            return False
+        self._ranges.append((first, last))
+        if len(self._ranges) == 1:  # worth reading again only when there is a second source
+            return False
+        with writing(self._out.name):
+            for known in self._ranges[len(self._digests) : -1]:
+                self._digests.append(self._digest(*known))
+            digest = self._digest(first, last)
+            if digest not in self._digests:
+                return False
+            self._ranges.pop()
+            for table in ("rounds", "calls", "events"):
+                self._run(f"ingest_drop_{table}", first=first)
+            self._run("ingest_drop_rejects", source_id=self._source_id)
+        return True
+
+    def _digest(self, first: int, last: int) -> tuple[Any, ...]:
+        row = self._connection.execute(query_text("ingest_digest"), {"first": first, "last": last}).fetchone()
+        return tuple(row or ())
+
+    def _identities(self, first: int, last: int) -> IntArray:
+        relation = self._connection.sql(query_text("ingest_round_identity"), params={"first": first, "last": last})
+        found: IntArray = relation.fetchnumpy()["identity"]
+        return found
+
+    def _remove(self) -> None:
+        """Close the draft and take away what is left of it."""
+        self._connection.close()
+        _unlink(self._draft)
+
+
+@contextmanager
+def writing(shown: str) -> Iterator[None]:
+    """Turn what goes wrong in writing a store into one line for the user."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise TracestatError(f"{shown}: DuckDB's memory limit is too small for this build: raise it") from error
+    except (duckdb.Error, OSError) as error:
+        if "No space left" in str(error) or getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
+            raise TracestatError(f"{shown}: no space left on the disk: free some, or choose another -o") from error
+        reason = error.strerror if isinstance(error, OSError) else type(error).__name__
+        raise TracestatError(f"{shown} could not be written ({reason})") from error
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Take away drafts of builds on this machine that were killed."""
+    for draft in folder.glob(f"{_PREFIX}{_host()}-*.tmp"):
+        pid = draft.name.removeprefix(f"{_PREFIX}{_host()}-").split("-")[0]
+        if pid.isdigit() and not _is_running(int(pid)):
+            _unlink(draft)
+
+
+def _unlink(draft: Path) -> None:
+    for path in (draft, draft.with_name(draft.name + ".wal")):
+        path.unlink(missing_ok=True)
+    shutil.rmtree(draft.with_suffix(".d"), ignore_errors=True)
+
+
+def _is_running(pid: int) -> bool:
+    if os.name != "posix":  # elsewhere the question itself may stop the process
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _host() -> str:
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+
+
+def _check_folder(out: Path, draft: Path) -> None:
+    """Find out before the work whether the result can be written."""
+    try:
+        draft.touch(exist_ok=False)
+        draft.unlink()
+    except FileNotFoundError:
+        raise TracestatError(f"the folder for {out.name} does not exist: make it first") from None
+    except OSError as error:
+        raise TracestatError(f"{out.name} cannot be written there ({error.strerror}): choose another -o") from error
+
+
+def _replace(draft: Path, out: Path) -> None:
+    if out.exists():
+        shutil.copymode(out, draft)
+    with draft.open("rb+") as file:
+        os.fsync(file.fileno())
+    draft.replace(out)
+    if os.name == "posix":
+        folder = os.open(out.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _count_new(now: IntArray, before: IntArray) -> int:
+    """Count what is in one list and not in the other; repeats count as often as they occur."""
+    kinds, counts = np.unique(now, return_counts=True)
+    known, had = np.unique(before, return_counts=True)
+    at = np.searchsorted(known, kinds)
+    at_known = np.minimum(at, len(known) - 1) if len(known) else np.zeros(len(kinds), np.intp)
+    same = known[at_known] == kinds if len(known) else np.zeros(len(kinds), bool)
+    covered = np.where(same, had[at_known], 0) if len(known) else np.zeros(len(kinds), np.int64)
+    return int(np.maximum(counts - covered, 0).sum())
+
+
+def _reject_table(rejects: tuple[Reject, ...]) -> pa.Table:
+    columns = [[getattr(reject, name) for reject in rejects] for name in _REJECTS.names]
+    return pa.table([pa.array(c, f.type) for c, f in zip(columns, _REJECTS, strict=True)], schema=_REJECTS)

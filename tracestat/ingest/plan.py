@@ -1,0 +1,144 @@
+"""What becomes of each source of a store: new, refreshed, unchanged, kept, or left out as a repetition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tracestat.errors import TracestatError
+from tracestat.ingest.copy import StoredSource, stored_path_keys, stored_sources
+from tracestat.ingest.detect import Found, find_sources
+from tracestat.ingest.readers import content_hash
+from tracestat.ingest.report import State
+from tracestat.store import SCHEMA_VERSION, open_store, store_version
+from tracestat.user_key import keyed_hash
+
+__all__ = ["Plan", "Planned", "make_plan", "path_key"]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A source in its place in the store to be.
+
+    Attributes
+    ----------
+    state : str
+        As in :class:`~tracestat.ingest.report.SourceReport`.
+    key : str or None
+        Pseudonym of its path.
+    sha256 : str or None
+        Hash of its content; None where nothing is there to compare it with.
+    developer : str or None
+        Who the caller says worked.
+    read : Found or None
+        Where it is read from.
+    copy : StoredSource or None
+        Or the store that it is copied from.
+    before : StoredSource or None
+        Its earlier version.
+    """
+
+    state: State
+    key: str | None
+    sha256: str | None
+    developer: str | None
+    read: Found | None = None
+    copy: StoredSource | None = None
+    before: StoredSource | None = None
+
+
+@dataclass(slots=True)
+class Plan:
+    """The sources in their order, and those left out, each with the number of the source that it repeats."""
+
+    sources: list[Planned]
+    repeated: list[tuple[Planned, int]]
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether the store holds everything already."""
+        return all(entry.state in ("kept", "unchanged") for entry in self.sources)
+
+    def place(self, new: Planned) -> None:
+        """Give a source its place: that of its earlier version, or the last."""
+        for i, entry in enumerate(self.sources):
+            if new.key is None or entry.key != new.key:
+                continue
+            if (entry.sha256, entry.developer) != (new.sha256, new.developer):
+                self.sources[i] = replace(new, state="refreshed", before=entry.copy)
+            elif entry.state == "kept":
+                self.sources[i] = replace(entry, state="unchanged")
+            return
+        for i, entry in enumerate(self.sources):
+            if new.sha256 is not None and entry.sha256 == new.sha256:
+                self.repeated.append((replace(new, state="duplicate"), i))
+                return
+        self.sources.append(new)
+
+
+def make_plan(sources: Sequence[Path], out: Path, *, developer: str | None, opened: ExitStack) -> Plan:
+    """Decide what becomes of every source.
+
+    Parameters
+    ----------
+    sources : sequence of Path
+        What the caller named.
+    out : Path
+        The store, which may exist.
+    developer : str or None
+        Who worked, for rows that do not say.
+    opened : ExitStack
+        Takes the stores that the plan copies from.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    TracestatError
+        A source is not readable, or ``out`` is something else or of another version.
+    """
+    found = find_sources(sources, but=out)
+    plan = Plan(_already_there(out, found, opened), [])
+    compare = bool(plan.sources) or len(found) > 1
+    for source in found:
+        if source.kind == "tracestat store":
+            trace = opened.enter_context(open_store(source.place))
+            for stored in stored_sources(trace):
+                plan.place(_copied("new", stored))
+        else:
+            sha256 = content_hash(source) if compare else None
+            plan.place(Planned("new", path_key(source.place), sha256, developer, read=source))
+    return plan
+
+
+def path_key(path: Path) -> str:
+    """Give the pseudonym of a place on this machine."""
+    return keyed_hash(str(path.resolve()), purpose="path")
+
+
+def _copied(state: State, stored: StoredSource) -> Planned:
+    row = stored.row
+    return Planned(state, row.path_key, row.sha256, row.developer, copy=stored)
+
+
+def _already_there(out: Path, found: Sequence[Found], opened: ExitStack) -> list[Planned]:
+    """Give the sources of the store that is there already."""
+    if not out.exists():
+        return []
+    version = store_version(out)
+    if version is None:
+        raise TracestatError(f"{out.name} exists and is not a tracestat store: choose another -o")
+    if version < SCHEMA_VERSION:
+        # an older form is not read: all of its sources must be
+        missing = stored_path_keys(out) - {path_key(source.place) for source in found}
+        if missing:
+            raise TracestatError(
+                f"{out.name} was made by an older tracestat and {len(missing)} of its sources are not named: name "
+                "all of them to make it again, or choose another -o"
+            )
+        return []
+    return [_copied("kept", stored) for stored in stored_sources(opened.enter_context(open_store(out)))]

@@ -1,0 +1,187 @@
+"""One reader for each kind of source: batches in the source's order, then what the file turned out to be."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from tracestat.errors import TracestatError
+from tracestat.ingest.batch import Batch, moved
+from tracestat.ingest.blocks import LineFile
+from tracestat.ingest.columns import CALL_COLUMNS, EVENT_COLUMNS, ROUND_COLUMNS
+from tracestat.ingest.detect import Found, Table
+from tracestat.ingest.pipeline import in_order
+from tracestat.ingest.tables import read_tables
+from tracestat.ingest.tracelab_json import read_block
+from tracestat.queries import query_text
+from tracestat.store import attach_read_only, reading
+
+__all__ = ["Reader", "content_hash", "reader_of"]
+
+_ROWS_PER_BATCH: Final = 65_536
+_HASH_BYTES: Final = 1 << 20
+_DUCKDB_MEMORY: Final = "256MB"
+_QUERIES: Final[dict[Table, str]] = {
+    "rounds": "ingest_read_rounds",
+    "tool_calls": "ingest_read_calls",
+    "timing_events": "ingest_read_events",
+}
+_PARQUET_COLUMNS: Final[dict[Table, set[str]]] = {
+    "rounds": {"round_pk", *ROUND_COLUMNS},
+    "tool_calls": {"round_pk", *CALL_COLUMNS, "root_tool_call_id", "process_state", "process_exit_code"},
+    "timing_events": {"round_pk", *EVENT_COLUMNS},
+}
+
+OnBytes = Callable[[int], None]
+
+
+class Reader:
+    """What the builder needs of a source.
+
+    Attributes
+    ----------
+    sha256 : str
+        Hash of the content, once all batches were read.
+    size : int
+        Bytes, once all batches were read.
+    note : str or None
+        What else a reader of the store should know.
+    """
+
+    def __init__(self, found: Found, *, on_bytes: OnBytes, workers: int) -> None:
+        self.found = found
+        self.on_bytes = on_bytes
+        self.workers = workers
+        self.sha256 = ""
+        self.size = 0
+        self.note: str | None = None
+
+    def batches(self) -> Iterator[Batch]:
+        """Give the rows; ``row`` is the place of a round in the source."""
+        raise NotImplementedError
+
+
+def reader_of(found: Found, *, on_bytes: OnBytes, workers: int) -> Reader:
+    """Give the reader of a source.
+
+    Parameters
+    ----------
+    found : Found
+        The source and its kind.
+    on_bytes : callable
+        Told of the bytes of the source as they are read.
+    workers : int
+        Threads that may parse at once.
+    """
+    kinds: dict[str, type[Reader]] = {
+        "TraceLab JSONL": _Lines,
+        "TraceLab DuckDB": _DuckDB,
+        "TraceLab Parquet": _Parquet,
+    }
+    return kinds[found.kind](found, on_bytes=on_bytes, workers=workers)
+
+
+def content_hash(found: Found) -> str:
+    """Hash the content of a source, as its reader would.
+
+    Raises
+    ------
+    TracestatError
+        A file cannot be read.
+    """
+    hashes = [_file_hash(path) for path in found.files]
+    if not found.parts:
+        return hashes[0]
+    named = [f"{table} {h}" for (table, h) in zip(_tables_of_files(found), hashes, strict=True)]
+    return hashlib.sha256("\n".join(named).encode()).hexdigest()
+
+
+def _tables_of_files(found: Found) -> list[str]:
+    return [table for table, paths in found.parts.items() for _ in paths]
+
+
+def _file_hash(path: Path) -> str:
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb", buffering=0) as file:
+            while piece := file.read(_HASH_BYTES):
+                digest.update(piece)
+    except OSError as error:
+        raise TracestatError(f"{path.name}: {error.strerror}") from error
+    return digest.hexdigest()
+
+
+class _Lines(Reader):
+    """JSON lines: one thread reads blocks, others parse them, while the caller writes the last ones."""
+
+    def batches(self) -> Iterator[Batch]:
+        file = LineFile(self.found.place, self.found.compression, on_bytes=self.on_bytes)
+        row = 0
+        try:
+            for batch in in_order(read_block, file, self.workers):
+                yield moved(batch, row)
+                row += batch.rounds.num_rows
+        except OSError as error:
+            raise TracestatError(f"{self.found.shown}: {error.strerror or 'cannot be read'}") from error
+        self.sha256, self.size = file.sha256, file.size
+        if file.damage:
+            self.note = f"{file.damage}: what was before that is read"
+
+
+class _DuckDB(Reader):
+    """A DuckDB file of TraceLab, opened as any file from someone else is: read-only, reaching nothing."""
+
+    def batches(self) -> Iterator[Batch]:
+        with reading(self.found.shown):
+            self._connection, close = attach_read_only(
+                self.found.place, memory_limit=_DUCKDB_MEMORY, threads=self.workers
+            )
+            try:
+                yield from read_tables(self, self.found.shown)
+            finally:
+                close()
+        self.sha256 = content_hash(self.found)
+        self.size = self.found.place.stat().st_size
+        self.on_bytes(self.size)
+
+    def keys(self) -> Iterator[pa.RecordBatch]:
+        return self._stream("ingest_read_keys")
+
+    def stream(self, table: Table) -> Iterator[pa.RecordBatch]:
+        return self._stream(_QUERIES[table])
+
+    def _stream(self, query: str) -> Iterator[pa.RecordBatch]:
+        relation = self._connection.sql(query_text(query))
+        yield from relation.to_arrow_reader(_ROWS_PER_BATCH)
+
+
+class _Parquet(Reader):
+    """A folder of Parquet files with TraceLab's three tables."""
+
+    def batches(self) -> Iterator[Batch]:
+        try:
+            yield from read_tables(self, self.found.shown)
+        except (pa.ArrowException, OSError) as error:
+            raise TracestatError(f"{self.found.shown}: a Parquet file in it is damaged or cannot be read") from error
+        self.sha256 = content_hash(self.found)
+        self.size = sum(path.stat().st_size for path in self.found.files)
+        self.on_bytes(self.size)
+
+    def keys(self) -> Iterator[pa.RecordBatch]:
+        for path in self.found.parts["rounds"]:
+            yield from _parquet_batches(path, {"round_pk"})
+
+    def stream(self, table: Table) -> Iterator[pa.RecordBatch]:
+        for path in self.found.parts[table]:
+            yield from _parquet_batches(path, _PARQUET_COLUMNS[table])
+
+
+def _parquet_batches(path: Path, columns: set[str]) -> Iterator[pa.RecordBatch]:
+    with pa.parquet.ParquetFile(path) as file:
+        names = [name for name in file.schema_arrow.names if name in columns]
+        yield from file.iter_batches(_ROWS_PER_BATCH, columns=names)

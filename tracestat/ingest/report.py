@@ -1,0 +1,82 @@
+"""What an ingest did, source by source: the numbers that nothing was lost in silence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from tracestat.results import Json
+
+__all__ = ["IngestReport", "SourceReport", "State"]
+
+State: TypeAlias = Literal["new", "refreshed", "unchanged", "duplicate", "kept"]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """What became of one source.
+
+    Attributes
+    ----------
+    path : str
+        Its base name.
+    format : str
+        What it is.
+    state : str
+        ``new``; ``refreshed`` (it was in the store and has changed); ``unchanged`` (it was and has not);
+        ``duplicate`` (another source holds the same rows: left out); ``kept`` (in the store, not named this time).
+    rows, kept, rejected : int
+        Rounds read; rows = kept + rejected.
+    calls_rejected, events_rejected : int
+        Calls and events left out of rounds that were kept.
+    repaired : int
+        Rounds kept in which text that is no Unicode was replaced.
+    new, duplicates : int
+        Of the rounds kept: those that the store did not have before, and those that it had.
+    note : str or None
+        What else to know, for example that the file ends early.
+    """
+
+    path: str
+    format: str
+    state: State
+    rows: int
+    kept: int
+    rejected: int
+    calls_rejected: int
+    events_rejected: int
+    repaired: int
+    new: int
+    duplicates: int
+    note: str | None = None
+
+    def to_dict(self) -> dict[str, Json]:
+        """Give the JSON form."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """What an ingest did.
+
+    Attributes
+    ----------
+    sources : tuple of SourceReport
+        Every source named or already in the store, in the order of the store; duplicates last.
+    tables : dict of str to int
+        Rows of ``rounds``, ``tool_calls`` and ``timing_events``.
+    rejected : int
+        Rows of the table ``rejects``.
+    changed : bool
+        Whether the store was written; false when it already held all of it.
+    """
+
+    sources: tuple[SourceReport, ...]
+    tables: dict[str, int]
+    rejected: int
+    changed: bool
+
+    def to_dict(self) -> dict[str, Json]:
+        """Give the JSON form."""
+        tables: dict[str, Json] = dict(self.tables)
+        return {"sources": [source.to_dict() for source in self.sources], "tables": tables}

@@ -1,0 +1,244 @@
+"""Any sources into one store: the plan, then the build, then the report."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tracestat.errors import TracestatError, UsageError
+from tracestat.ingest.batch import Batch
+from tracestat.ingest.build import SourceRow, StoreWriter, Tally
+from tracestat.ingest.copy import StoredSource
+from tracestat.ingest.detect import Found
+from tracestat.ingest.plan import Plan, Planned, make_plan, path_key
+from tracestat.ingest.readers import Reader, reader_of
+from tracestat.ingest.report import IngestReport, SourceReport, State
+from tracestat.store import open_store
+
+__all__ = ["MEMORY_LIMIT", "Progress", "ingest"]
+
+MEMORY_LIMIT: Final = "512MB"
+_MAX_THREADS: Final = 8
+
+Progress: TypeAlias = Callable[[int, int], None]
+
+
+def ingest(
+    sources: Sequence[str | Path],
+    out: str | Path,
+    *,
+    force: bool = False,
+    developer: str | None = None,
+    progress: Progress | None = None,
+    threads: int | None = None,
+    memory_limit: str = MEMORY_LIMIT,
+) -> IngestReport:
+    """Read any sources into one store.
+
+    Parameters
+    ----------
+    sources : sequence of str or Path
+        Files and folders; what each is, is told by its content. A folder stands for the traces in it.
+    out : str or Path
+        The store. If it exists, its sources are kept, those named again are refreshed, and new ones follow. It is
+        replaced when the new one is complete, and not touched when nothing has changed.
+    force : bool
+        Go on when more than half of a source cannot be rows.
+    developer : str, optional
+        Who worked, for rows that do not say.
+    progress : callable, optional
+        Called with (bytes done, bytes in all).
+    threads : int, optional
+        As many as there are processors, at most 8, by default.
+    memory_limit : str
+        What DuckDB may use.
+
+    Returns
+    -------
+    IngestReport
+        What became of each source.
+
+    Raises
+    ------
+    TracestatError
+        A source is nothing that tracestat reads, most of it is damaged, or the store cannot be written.
+    """
+    if not sources:
+        raise UsageError("ingest needs at least one source")
+    target = Path(out).resolve()
+    workers = threads or min(_MAX_THREADS, _processors())
+    with ExitStack() as opened:
+        plan = make_plan([Path(source) for source in sources], target, developer=developer, opened=opened)
+        if target.exists() and plan.sources and plan.changes_nothing:
+            with open_store(target) as trace:
+                tables = dict(trace.counts)
+            reports = [_copied(entry) for entry in plan.sources]
+            return _report(plan, reports, tables, changed=False)
+        work = _Work(plan, force=force, workers=workers, progress=progress)
+        with StoreWriter(target, memory_limit=memory_limit, threads=workers) as writer:
+            reports = [work.write(writer, entry) for entry in plan.sources]
+            opened.close()  # where files are locked, an open store cannot be replaced
+            tables = writer.finish()
+    return _report(plan, reports, tables, changed=True)
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class _Work:
+    """Writes the sources of a plan, and tells how far it is."""
+
+    def __init__(self, plan: Plan, *, force: bool, workers: int, progress: Progress | None) -> None:
+        self._force = force
+        self._workers = workers
+        self._progress = progress
+        self._total = sum(_size(entry.read) for entry in plan.sources if entry.read)
+        self._done = 0
+
+    def _count(self, n: int) -> None:
+        self._done += n
+        if self._progress:
+            self._progress(min(self._done, self._total), self._total)
+
+    def write(self, writer: StoreWriter, entry: Planned) -> SourceReport:
+        """Write one source."""
+        if entry.read is not None:
+            return self._read(writer, entry, entry.read)
+        assert entry.copy is not None  # noqa: S101 - a source is read or copied
+        return _copy(writer, entry, entry.copy)
+
+    def _read(self, writer: StoreWriter, entry: Planned, found: Found) -> SourceReport:
+        reader = reader_of(found, on_bytes=self._count, workers=self._workers)
+        reasons: Counter[str] = Counter()
+        for batch in reader.batches():
+            reasons.update(reject.reason for reject in batch.rejects if reject.part == "round")
+            writer.add(_of_developer(batch, entry.developer))
+        tally = writer.tally
+        if 2 * tally.rows_rejected > tally.read and not self._force:
+            ((reason, _),) = reasons.most_common(1)
+            raise TracestatError(
+                f"{found.shown}: {tally.rows_rejected:,} of {tally.read:,} rows cannot be read (most often: {reason}): "
+                "is it the right file? --force keeps the rest"
+            )
+        before = entry.before.identities() if entry.before else None
+        new = writer.end_source(lambda t, first, last: _row(reader, entry, t, first, last), before=before)
+        return _reported(entry.state, found.shown, found.format, tally, new, reader.note)
+
+
+def _copy(writer: StoreWriter, entry: Planned, stored: StoredSource) -> SourceReport:
+    for batch in stored.batches():
+        writer.add(batch)
+    tally = writer.tally
+    before = entry.before.identities() if entry.before else None
+    new = writer.end_source(
+        lambda _, first, last: replace(stored.row, first_round_pk=first, last_round_pk=last), before=before
+    )
+    if entry.state in ("kept", "unchanged") and new is not None:
+        return _copied(entry)
+    return _reported(entry.state, stored.row.source, stored.row.format, tally, new, stored.row.note)
+
+
+def _row(reader: Reader, entry: Planned, tally: Tally, first: int | None, last: int | None) -> SourceRow:
+    found = reader.found
+    return SourceRow(
+        source=found.shown,
+        format=found.format,
+        sha256=reader.sha256,
+        bytes=reader.size,
+        path_key=path_key(found.place),
+        developer=entry.developer,
+        first_round_pk=first,
+        last_round_pk=last,
+        rows_read=tally.read,
+        rows_kept=tally.kept,
+        rows_rejected=tally.rows_rejected,
+        calls_rejected=tally.calls_rejected,
+        events_rejected=tally.events_rejected,
+        rows_repaired=tally.repaired,
+        note=reader.note,
+    )
+
+
+def _reported(state: State, shown: str, kind: str, tally: Tally, new: int | None, note: str | None) -> SourceReport:
+    return SourceReport(
+        path=shown,
+        format=kind,
+        state="duplicate" if new is None else state,
+        rows=tally.read,
+        kept=tally.kept,
+        rejected=tally.rows_rejected,
+        calls_rejected=tally.calls_rejected,
+        events_rejected=tally.events_rejected,
+        repaired=tally.repaired,
+        new=new or 0,
+        duplicates=tally.kept - (new or 0),
+        note="an earlier source holds the same rows: left out" if new is None else note,
+    )
+
+
+def _copied(entry: Planned) -> SourceReport:
+    """Report a source that stays as it is."""
+    assert entry.copy is not None  # noqa: S101 - it is in the store
+    row = entry.copy.row
+    return SourceReport(
+        path=row.source,
+        format=row.format,
+        state=entry.state,
+        rows=row.rows_read,
+        kept=row.rows_kept,
+        rejected=row.rows_rejected,
+        calls_rejected=row.calls_rejected,
+        events_rejected=row.events_rejected,
+        repaired=row.rows_repaired,
+        new=0,
+        duplicates=row.rows_kept,
+        note=row.note,
+    )
+
+
+def _report(plan: Plan, reports: list[SourceReport], tables: dict[str, int], *, changed: bool) -> IngestReport:
+    """Put the reports together; sources that were left out come last."""
+    left_out = [report for report in reports if report.state == "duplicate"]
+    for entry, of in plan.repeated:
+        name = entry.read.shown if entry.read else entry.copy.row.source if entry.copy else ""
+        same = reports[of]
+        left_out.append(
+            replace(
+                same,
+                path=name,
+                state="duplicate",
+                new=0,
+                duplicates=same.kept,
+                note=f"the same as {same.path}: left out",
+            )
+        )
+    counts = {name: tables[name] for name in ("rounds", "tool_calls", "timing_events")}
+    stay = [report for report in reports if report.state != "duplicate"]
+    return IngestReport((*stay, *left_out), counts, tables["rejected"], changed=changed)
+
+
+def _of_developer(batch: Batch, developer: str | None) -> Batch:
+    """Fill in who worked, where the rows do not say."""
+    if developer is None or not batch.rounds.num_rows:
+        return batch
+    at = batch.rounds.schema.get_field_index("user")
+    users = pc.fill_null(batch.rounds.column(at), pa.scalar(developer))
+    return replace(batch, rounds=batch.rounds.set_column(at, batch.rounds.schema.field(at), users))
+
+
+def _size(found: Found) -> int:
+    try:
+        return sum(path.stat().st_size for path in found.files)
+    except OSError as error:
+        raise TracestatError(f"{found.shown}: {error.strerror}") from error

@@ -1,0 +1,237 @@
+"""The exact reader of TraceLab's JSON lines: slow, and the authority on what is a row.
+
+The fast reader (``tracelab_json``) hands every line here that it cannot vouch for. A line that cannot be a row is
+rejected with its reason; a damaged call or event does not take its round with it; text that is no Unicode is
+repaired. Nothing of the text goes into a reason.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NoReturn
+
+import pyarrow as pa
+
+from tracestat.ingest.batch import CALLS, EVENTS, ROUNDS, Batch, Part, Reject
+from tracestat.ingest.columns import (
+    BOOLEAN,
+    CALL_COLUMNS,
+    EVENT_COLUMNS,
+    INTEGER,
+    NAMES,
+    REQUIRED,
+    ROUND_COLUMNS,
+    TEXT,
+    TEXTS,
+    TIME,
+)
+from tracestat.ingest.extras import call_extras
+from tracestat.ingest.times import time_of
+
+__all__ = ["DeepNesting", "Line", "read_lines"]
+
+_INT64: Final = 2**63
+_SPACE: Final = re.compile(r"[ \t\r\n]*")
+_ROUND_KEYS: Final = (*ROUND_COLUMNS, "timing_events", "tools")
+# Where a record may begin again after damage: only rounds begin with one of these keys.
+_START: Final = re.compile(rf'\{{\s*"(?:{"|".join(_ROUND_KEYS)})"\s*:')
+# A hostile line may look like a thousand beginnings, each of which is read to its end.
+_MAX_STARTS: Final = 16
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_EVENT_KEYS: Final = {name: kind for name, kind in EVENT_COLUMNS.items() if name != "event_index"}
+
+Line = tuple[int, bytes, bool]
+"""Number of the line, its bytes, and whether it ends in a newline."""
+
+
+class DeepNesting(Exception):  # noqa: N818 - not an error of the program: the caller may know another way
+    """A line nested deeper than Python reads."""
+
+
+class _WrongError(Exception):
+    """A value that its column cannot hold; the message is the reason."""
+
+
+def _no_constant(_: str) -> NoReturn:
+    raise ValueError  # NaN and Infinity are no JSON
+
+
+def _whole(digits: str) -> int | float:
+    # nothing of 21 characters fits 64 bits, and Python refuses to read thousands of digits
+    return int(digits) if len(digits) <= 20 else float("inf")
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_no_constant, parse_int=_whole)
+
+
+def read_lines(lines: Iterable[Line]) -> Batch:
+    """Read lines one by one.
+
+    Parameters
+    ----------
+    lines : iterable of (int, bytes, bool)
+        Number, bytes and whether the line is complete.
+
+    Returns
+    -------
+    Batch
+        Every object on every line is either a round or a reject.
+
+    Raises
+    ------
+    DeepNesting
+        A line is nested deeper than Python's reader goes.
+    """
+    rows = _Rows()
+    for number, content, complete in lines:
+        text = content.decode("utf-8", "surrogateescape")  # bytes that are no UTF-8 become lone surrogates
+        for place, value, reason in _objects(text, complete):
+            if reason is None:
+                rows.add(number, place, value)
+            else:
+                rows.rejects.append(Reject(number, "round", place, reason))
+    return rows.batch()
+
+
+def _objects(text: str, complete: bool) -> Iterator[tuple[int, Any, str | None]]:
+    """Give every JSON value on a line; after damage, go on where a round may begin again."""
+    place = starts = 0
+    at = _skip(text, 0)
+    while at < len(text):
+        try:
+            value, end = _DECODER.raw_decode(text, at)
+        except ValueError:
+            again = _START.search(text, at + 1) if starts < _MAX_STARTS else None
+            yield place, None, "not JSON" if complete or again else "cut off: the last line is not complete"
+            starts += 1
+            if again is None:
+                return
+            at = again.start()
+        except RecursionError:
+            raise DeepNesting from None
+        else:
+            yield place, value, None
+            at = _skip(text, end)
+        place += 1
+
+
+def _skip(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Rows as they come, to be made columns of at the end."""
+
+    rounds: list[tuple[Any, ...]] = field(default_factory=list)
+    calls: list[tuple[Any, ...]] = field(default_factory=list)
+    events: list[tuple[Any, ...]] = field(default_factory=list)
+    rejects: list[Reject] = field(default_factory=list)
+    repaired: int = 0
+
+    def add(self, line: int, place: int, value: Any) -> None:
+        """Take in one JSON value as a round, with its calls and events."""
+        taker = _Taker()
+        row = len(self.rounds)
+        try:
+            if not isinstance(value, dict):
+                raise _WrongError("not an object")
+            taken = taker.take(value, ROUND_COLUMNS, "round")
+            events, tools = (_list_of(value, key) for key in ("timing_events", "tools"))
+        except _WrongError as wrong:
+            self.rejects.append(Reject(line, "round", place, str(wrong)))
+            return
+        self.rounds.append((row, *taken))
+        for index, event in enumerate(events):
+            taken_event = self._child(taker, line, "event", index, event, _EVENT_KEYS)
+            if taken_event is not None:
+                self.events.append((row, index + 1, *taken_event))
+        for index, call in enumerate(tools):
+            taken_call = self._child(taker, line, "call", index, call, CALL_COLUMNS)
+            if taken_call is not None:
+                self.calls.append((row, *taken_call))
+        self.repaired += taker.repaired
+
+    def _child(
+        self, taker: _Taker, line: int, part: Part, index: int, value: Any, columns: Mapping[str, pa.DataType]
+    ) -> list[Any] | None:
+        before = taker.repaired
+        try:
+            if not isinstance(value, dict):
+                raise _WrongError("not an object")
+            return taker.take(value, columns, part)
+        except _WrongError as wrong:
+            taker.repaired = before
+            self.rejects.append(Reject(line, part, index, str(wrong)))
+            return None
+
+    def batch(self) -> Batch:
+        calls = _columns(self.calls, CALLS, 1 + len(CALL_COLUMNS))
+        place = {name: CALLS.get_field_index(name) for name in ("command_status", "tool_internal_latency_ms")}
+        extras = call_extras(calls[place["command_status"]], calls[place["tool_internal_latency_ms"]])
+        return Batch(
+            rounds=pa.table(_columns(self.rounds, ROUNDS, len(ROUNDS)), schema=ROUNDS),
+            calls=pa.table([*calls, *extras], schema=CALLS),
+            events=pa.table(_columns(self.events, EVENTS, len(EVENTS)), schema=EVENTS),
+            rejects=tuple(self.rejects),
+            repaired=self.repaired,
+        )
+
+
+def _columns(rows: list[tuple[Any, ...]], schema: pa.Schema, n: int) -> list[pa.Array]:
+    columns = zip(*rows, strict=True) if rows else [()] * n
+    return [pa.array(column, schema.field(i).type) for i, column in enumerate(columns)]
+
+
+def _list_of(value: dict[str, Any], key: str) -> list[Any]:
+    found = value.get(key)
+    if found is None:
+        raise _WrongError(f"missing {key}")
+    if not isinstance(found, list):
+        raise _WrongError(f"{key} is not a list")
+    return found
+
+
+class _Taker:
+    """Takes values out of an object by the columns' types, and remembers whether text had to be repaired."""
+
+    __slots__ = ("repaired",)
+
+    def __init__(self) -> None:
+        self.repaired = False
+
+    def take(self, value: dict[str, Any], columns: Mapping[str, pa.DataType], part: Part) -> list[Any]:
+        """Give the values in the order of the columns."""
+        taken = [self._value(name, value.get(name), kind) for name, kind in columns.items()]
+        for name in REQUIRED[part]:
+            if value.get(name) is None:
+                raise _WrongError(f"missing {name}")
+        return taken
+
+    def _value(self, name: str, value: Any, kind: pa.DataType) -> Any:
+        if value is None:
+            return None
+        if kind is TEXT and isinstance(value, str):
+            return self._text(value)
+        if kind is INTEGER and type(value) in (int, float):  # a bool is an int to isinstance
+            if -_INT64 <= value < _INT64 and value == int(value):
+                return int(value)
+        elif kind is BOOLEAN and isinstance(value, bool):
+            return value
+        elif kind is TIME and isinstance(value, str):
+            time = time_of(value)
+            if time is not None:
+                return time
+        elif kind is TEXTS and isinstance(value, list) and all(item is None or isinstance(item, str) for item in value):
+            return [None if item is None else self._text(item) for item in value]
+        raise _WrongError(f"{name} is not {NAMES[kind]}")
+
+    def _text(self, value: str) -> str:
+        if value.isascii() or not _SURROGATE.search(value):
+            return value
+        self.repaired = True
+        return _SURROGATE.sub("\ufffd", value)

@@ -1,9 +1,10 @@
 -- grain: one row per (keys, provider, session, developer, tool class, skeleton, cell): sufficient statistics of every
 --   hazard estimate
 -- keys: {keys}, provider_of, session_pk, developer_id, class_id, skeleton_id, cell
--- columns: n (rows that end in the cell), n_seen (those whose end was seen), seconds (summed), n_event (the ends that
---   count as events, since the row had entered), n_net and time_net (rows and summed time of those that end in the
---   cell, less those that enter in it: an entry is a negative end), so that exposure follows from them alone
+-- columns: n (rows that end in the cell), n_seen (those whose end was seen), seconds (summed), n_censored and
+--   time_censored (those not seen to end), n_event (the ends that count as events, since the row had entered), n_net and
+--   time_net (rows and summed time of those that end in the cell, less those that enter in it: an entry is a negative
+--   end), so that exposure follows from them alone
 -- invariants: n sums to the rows of the group; n_event <= n; ids are hashes and mean nothing outside one result
 -- parameters: cell, lo, hi (lists, the grid), edge (list, the edges of the bins), rows
 WITH grid AS (
@@ -24,24 +25,27 @@ spell AS (
     FROM durations AS d LEFT JOIN coarse AS c ON c.resolution_seconds = d.resolution_seconds
     WHERE d.excluded IS NULL AND ($rows = 'all' OR d.row_kind = $rows) AND {where}
 ),
+identified AS (
+    SELECT {keys}, provider AS provider_of, session_pk, hash(developer) AS developer_id, hash(tool_class) AS class_id,
+        hash(tool_class, coalesce(nullif(command_skeleton, ''), tool)) AS skeleton_id, seconds, observed, enters_at,
+        seconds > enters_at AS entered
+    FROM spell
+),
 step AS (
-    SELECT
-        {keys}, provider AS provider_of, session_pk, hash(developer) AS developer_id, hash(tool_class) AS class_id,
-        hash(tool_class, coalesce(nullif(command_skeleton, ''), tool)) AS skeleton_id,
-        seconds AS at_seconds, 1 AS n, CAST(observed AS INTEGER) AS seen, seconds, CASE WHEN observed AND seconds > enters_at THEN 1 ELSE 0 END AS n_event,
-        CASE WHEN seconds > enters_at THEN 1 ELSE 0 END AS sign
-    FROM spell
-    UNION ALL
-    SELECT
-        {keys}, provider AS provider_of, session_pk, hash(developer) AS developer_id, hash(tool_class) AS class_id,
-        hash(tool_class, coalesce(nullif(command_skeleton, ''), tool)) AS skeleton_id,
-        enters_at AS at_seconds, 0 AS n, 0 AS seen, 0 AS seconds, 0 AS n_event, -1 AS sign
-    FROM spell
-    WHERE enters_at > 0 AND seconds > enters_at
+    SELECT * EXCLUDE (seconds, observed, enters_at, entered), seconds AS at_seconds, seconds, 1 AS n,
+        CAST(observed AS INTEGER) AS seen, CAST(observed AND entered AS INTEGER) AS n_event,
+        CAST(NOT observed AND entered AS INTEGER) AS n_censored, CAST(entered AS INTEGER) AS sign
+    FROM identified
+    UNION ALL BY NAME
+    SELECT * EXCLUDE (seconds, observed, enters_at, entered), enters_at AS at_seconds, 0 AS seconds, 0 AS n, 0 AS seen,
+        0 AS n_event, 0 AS n_censored, -1 AS sign
+    FROM identified
+    WHERE enters_at > 0 AND entered
 )
 SELECT
-    step.* EXCLUDE (at_seconds, n, seen, seconds, n_event, sign), grid.cell,
+    step.* EXCLUDE (at_seconds, n, seen, seconds, n_event, n_censored, sign), grid.cell,
     CAST(sum(n) AS BIGINT) AS n, CAST(sum(seen) AS BIGINT) AS n_seen, sum(seconds) AS seconds,
+    CAST(sum(n_censored) AS BIGINT) AS n_censored, sum(n_censored * at_seconds) AS time_censored,
     CAST(sum(n_event) AS BIGINT) AS n_event, CAST(sum(sign) AS BIGINT) AS n_net, sum(sign * at_seconds) AS time_net
 FROM step JOIN grid ON step.at_seconds >= grid.lo AND step.at_seconds < grid.hi
 GROUP BY ALL

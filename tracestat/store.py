@@ -29,6 +29,7 @@ __all__ = [
     "attach_read_only",
     "connect_in_memory",
     "fingerprint_of",
+    "interruptible",
     "is_locked",
     "is_store",
     "open_store",
@@ -155,8 +156,8 @@ class Trace:
             statements = self._connection.extract_statements(text)
             if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
                 raise UsageError("a trace is read with one SELECT: no other statement is run")
-            relation = self._connection.sql(text)
-            return _frame(relation)
+            with interruptible():
+                return _frame(self._connection.sql(text))
         except duckdb.Error as error:
             raise UsageError(f"the SELECT does not run on {self.shown}: {_first_line(error)}") from error
 
@@ -311,13 +312,27 @@ def attach_read_only(
 def reading(shown: str) -> Iterator[None]:
     """Turn what DuckDB says about a file into one line for the user."""
     try:
-        yield
+        with interruptible():
+            yield
     except duckdb.OutOfMemoryException as error:
         raise TracestatError(f"{shown}: DuckDB's memory limit is too small for this: raise it") from error
     except duckdb.IOException as error:
         raise TracestatError(_io_line(shown, error)) from error
     except duckdb.Error as error:
         raise TracestatError(f"{shown} cannot be read ({_first_line(error)}): is it damaged?") from error
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let an interrupt by the user be one: DuckDB makes another error of it."""
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from None
+        raise
 
 
 def is_locked(error: duckdb.Error) -> bool:

@@ -30,7 +30,7 @@ from tracestat.results import (
     WithinKey,
     without_intervals,
 )
-from tracestat.survival.bins import DEFAULT_EDGES, Grid, Window, bin_edges, deadline_window, shifted_edges
+from tracestat.survival.bins import DEFAULT_EDGES, Grid, Window, bin_centres, bin_edges, deadline_window, shifted_edges
 from tracestat.survival.hazard import (
     NO_FIT,
     Cells,
@@ -46,6 +46,7 @@ from tracestat.survival.hazard import (
 )
 from tracestat.survival.headline import ENOUGH_CLUSTERS, FEW_DEVELOPERS
 from tracestat.survival.rises import NO_RISE, BinSets, RiseInput, rises
+from tracestat.survival.slope import poisson_slope
 
 if TYPE_CHECKING:
     import polars as pl
@@ -115,6 +116,7 @@ class _Group:
 
     key: tuple[Any, ...]
     frame: pl.DataFrame
+    exposure: pl.DataFrame
     cells: Cells
     sessions: SessionCells
     cut: NDArray[np.bool_]
@@ -161,7 +163,9 @@ def _group(
             exact = counts if kept == "kept" or len(holes) == 1 else None
             fit = fit_range(data, exact, one if kept == "cut" else ())
             parts[f"{name} {kept}"] = _Part(data, other, fit)
-    return _Group(key, frame, cells, sessions, cut, tuple(windows), session_ids.astype(np.intp), developer_ids, parts)
+    return _Group(
+        key, frame, exposure, cells, sessions, cut, tuple(windows), session_ids.astype(np.intp), developer_ids, parts
+    )
 
 
 def hazard(
@@ -343,8 +347,16 @@ def _result(group: _Group, plan: _Plan, selection: Selection, rise: Mapping[str,
         }
     base, cut = parts["base kept"], parts["base cut"]
     notes = list(base.fit.notes)
-    if 0 < n_developers < ENOUGH_CLUSTERS:
-        notes.append(FEW_DEVELOPERS.format(n=n_developers))
+    in_range = _developers_in_range(base.data)
+    if in_range < ENOUGH_CLUSTERS:
+        told = f"{in_range}" if in_range == n_developers else f"{in_range} of {n_developers} in range"
+        notes.append(FEW_DEVELOPERS.format(n=told))
+    bounds = _censoring_bounds(group, plan) if base.fit.available else None
+    if bounds is not None and None not in bounds:
+        notes.append(
+            f"{n - events:,} rows are censored: had they all ended then, the slope would be {bounds[0]:.3f}; had none "
+            f"ended in the range, {bounds[1]:.3f} (deadlines kept)"
+        )
     bins, effect = hazard_bins(group.sessions, plan.grid, plan.edges)
     bins_cut, _ = hazard_bins(group.sessions, plan.grid, plan.edges, group.cut)
     upper = None
@@ -378,8 +390,44 @@ def _result(group: _Group, plan: _Plan, selection: Selection, rise: Mapping[str,
         upper_range=upper,
         deadlines_cut=DeadlinesCut(group.holes, cut.fit.slope, cut.fit.curvature, rise["base cut"], bins_cut),
         within=() if too_few else _within(group, plan),
+        censoring_bounds=bounds,
         design_effect=effect,
     )
+
+
+def _censoring_bounds(group: _Group, plan: _Plan) -> tuple[float | None, float | None] | None:
+    """Give the slope if all censored rows had ended when they were lost from sight, and if none had in the range."""
+    frame, data = group.exposure, group.parts["base kept"].data
+    lost = frame["n_censored"].to_numpy().astype(np.float64)
+    if not lost.any() or data.n_bins == 0:
+        return None
+    J, last = data.n_bins, plan.grid.n_cells - 1
+    x = bin_centres(data.edges)[:J]
+    cells = group.cells
+    now = replace(cells, n_event=cells.n_event + lost)
+    time_lost = frame["time_censored"].to_numpy().astype(np.float64)
+    stays = replace(cells, n_net=cells.n_net - lost, time_net=cells.time_net - time_lost)
+    top = plan.grid.edges[last]
+    never = Cells(
+        np.concatenate([stays.session, cells.session]),
+        np.concatenate([stays.developer, cells.developer]),
+        np.concatenate([stays.cell, np.full(cells.cell.size, last)]),
+        np.concatenate([stays.n_event, np.zeros(lost.size)]),
+        np.concatenate([stays.n_net, lost]),
+        np.concatenate([stays.time_net, lost * top]),
+    )
+    slopes = []
+    for variant in (now, never):
+        ranged = range_data(session_cells(variant, plan.grid), plan.grid, plan.edges)
+        fit = poisson_slope(ranged.D.sum(axis=0)[:J], ranged.X.sum(axis=0)[:J], x)
+        slopes.append(None if fit is None else fit.slope)
+    return slopes[0], slopes[1]
+
+
+def _developers_in_range(data: RangeData) -> int:
+    """Count the developers with exposure in the bins that slope and rise test use."""
+    _, X = data.by_developer()
+    return int(np.count_nonzero(X[:, : data.n_bins].sum(axis=1) > 0))
 
 
 def _within(group: _Group, plan: _Plan) -> tuple[WithinKey, ...]:

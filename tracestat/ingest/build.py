@@ -28,7 +28,7 @@ from tracestat.errors import TracestatError
 from tracestat.ingest.batch import CALLS, EVENTS, ROUNDS, Batch, Reject, gather, rejected
 from tracestat.ingest.derive import derive
 from tracestat.queries import query_text
-from tracestat.store import SCHEMA_VERSION, connect_in_memory
+from tracestat.store import SCHEMA_VERSION, connect_in_memory, interruptible, open_store
 
 __all__ = ["SourceRow", "StoreWriter", "Tally", "remove_leftovers", "writing"]
 
@@ -209,10 +209,17 @@ class StoreWriter:
             self._run("ingest_set_threads", threads=self._threads)
             self._connection.commit()
             derive(self._connection)
-            rows = self._connection.execute(query_text("ingest_counts")).fetchone()
-            self._connection.close()  # also writes the last of the file
+            self._run("ingest_checkpoint")
+            self._connection.close()
+        # What was written is read again: DuckDB does not always say that a disk was full.
+        try:
+            with open_store(self._draft, memory_limit=self._memory_limit, threads=1) as trace:
+                counts = dict(trace.counts)
+        except TracestatError as error:
+            raise TracestatError(f"{self._out.name} could not be written: is the disk full?") from error
+        with writing(self._out.name):
             _replace(self._draft, self._out)
-        return dict(zip(("rounds", "tool_calls", "timing_events", "rejected"), rows or (), strict=False))
+        return counts
 
     def _run(self, query: str, **parameters: Any) -> None:
         self._connection.execute(query_text(query), parameters or None)
@@ -273,14 +280,22 @@ class StoreWriter:
 def writing(shown: str) -> Iterator[None]:
     """Turn what goes wrong in writing a store into one line for the user."""
     try:
-        yield
+        with interruptible():
+            yield
     except duckdb.OutOfMemoryException as error:
         raise TracestatError(f"{shown}: DuckDB's memory limit is too small for this build: raise it") from error
     except (duckdb.Error, OSError) as error:
         if "No space left" in str(error) or getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
             raise TracestatError(f"{shown}: no space left on the disk: free some, or choose another -o") from error
-        reason = error.strerror if isinstance(error, OSError) else type(error).__name__
-        raise TracestatError(f"{shown} could not be written ({reason})") from error
+        raise TracestatError(f"{shown} could not be written ({_reason(error)})") from error
+
+
+def _reason(error: duckdb.Error | OSError) -> str:
+    """Say why without the path that DuckDB's own message holds."""
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    known = (os.strerror(code) for code in (errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES))
+    return next((reason for reason in known if reason in str(error)), type(error).__name__)
 
 
 def remove_leftovers(folder: Path) -> None:

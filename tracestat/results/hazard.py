@@ -140,7 +140,11 @@ class WithinKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HazardGroup(Group):
-    """The hazard of one group; everything before ``deadlines_cut`` is with deadlines kept."""
+    """The hazard of one group; everything before ``deadlines_cut`` is with deadlines kept.
+
+    ``censoring_bounds`` are the Poisson slopes if every censored row had ended where it was lost from sight, and if
+    none had ended within the range; None without censored rows.
+    """
 
     bins: tuple[Bin, ...]
     range: tuple[float, float] | None
@@ -153,6 +157,7 @@ class HazardGroup(Group):
     upper_range: UpperRange | None
     deadlines_cut: DeadlinesCut
     within: tuple[WithinKey, ...]
+    censoring_bounds: tuple[float | None, float | None] | None = None
     design_effect: tuple[float | None, ...] = field(default=(), metadata={"json": None})
 
 

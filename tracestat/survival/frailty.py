@@ -6,7 +6,7 @@ frailty) and all keys one slope tells the two apart. Keys enter only through two
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,6 +52,8 @@ class FrailtyFit:
         Whether theta ran into the end of its range, e^-9 (keys do not differ) or e^6.
     interval : ClusterInterval or None
         Jackknife interval of the slope, where clusters were given.
+    coarser : ClusterInterval or None
+        The same by a second, coarser clustering, where one was given.
     """
 
     intercept: float
@@ -63,6 +65,7 @@ class FrailtyFit:
     n_keys: int
     at_bound: bool
     interval: ClusterInterval | None = None
+    coarser: ClusterInterval | None = None
 
 
 def frailty_loglik(intercept: float, slope: float, theta: float, D_k: ArrayLike, X_k: ArrayLike, x: ArrayLike) -> float:
@@ -276,6 +279,8 @@ def frailty_pairs(
     X: ArrayLike,
     x: ArrayLike,
     level: float = 0.95,
+    *,
+    coarser: ArrayLike | None = None,
 ) -> FrailtyFit | None:
     """Fit the slope within keys, with its cluster jackknife interval.
 
@@ -289,6 +294,8 @@ def frailty_pairs(
         Places of the bins.
     level : float, default 0.95
         Nominal coverage.
+    coarser : array_like of int, shape (P,), optional
+        A second clustering of the same rows, for which the fit need not be made again.
 
     Returns
     -------
@@ -319,20 +326,16 @@ def frailty_pairs(
     solved = _solve(n_k, sum_by(exposure, keys, n_keys), events.sum(axis=0), places)
     if solved is None:
         return None
-    replicates = _one_step(solved, keys, clusters, n_k, n_row, events, exposure)
-    fit = solved.fit
-    interval = jackknife_interval(fit.slope, replicates, level)
-    return FrailtyFit(
-        fit.intercept,
-        fit.slope,
-        fit.theta,
-        fit.slope_pooled,
-        fit.mixing_share,
-        fit.loglik,
-        fit.n_keys,
-        fit.at_bound,
-        interval,
-    )
+    intervals = [
+        jackknife_interval(
+            solved.fit.slope,
+            _one_step(solved, keys, np.asarray(codes, dtype=np.intp), n_k, n_row, events, exposure),
+            level,
+        )
+        for codes in (clusters, coarser)
+        if codes is not None
+    ]
+    return replace(solved.fit, interval=intervals[0], coarser=intervals[1] if len(intervals) > 1 else None)
 
 
 def _one_step(

@@ -227,18 +227,13 @@ def hazard_bins(
                     _finite(h.high[j]),
                     h.n_clusters,
                     0.95,
-                    _name(h, events),
+                    "clustered" if h.clustered[j] else "exact Poisson",
                 )
                 for h in (by_session, by_developer)
             )
             hazard = headline(first, second)
         bins.append(Bin(float(edges[j]), hi, events, exposure, hazard))
     return tuple(bins), tuple(_finite(v) for v in by_session.design_effect)
-
-
-def _name(hazards: object, events: int) -> str:
-    n_clusters = getattr(hazards, "n_clusters", 0)
-    return "clustered" if events and n_clusters > 1 else "exact Poisson"
 
 
 def _finite(value: float) -> float | None:
@@ -394,15 +389,12 @@ def within_keys(
             found.append(WithinKey(columns, n_keys, pooled, NOT_AVAILABLE, None, None, notes=("only one key",)))
             continue
         rows = (key_used, session[used], D[used], X[used])
-        by_session = frailty_pairs(*rows, x)
-        by_developer = frailty_pairs(key_used, data.developer[session[used]], *rows[2:], x)
-        if by_session is None or by_developer is None or by_session.interval is None or by_developer.interval is None:
+        made = frailty_pairs(*rows, x, coarser=data.developer[session[used]])
+        if made is None or made.interval is None or made.coarser is None:
             found.append(WithinKey(columns, n_keys, pooled, NOT_AVAILABLE, None, None, notes=("no fit",)))
             continue
         stratified = stratified_slope(sum_by(D[used], key_used, n_keys), sum_by(X[used], key_used, n_keys), x)
-        notes = ("theta at the end of its range",) if by_session.at_bound else ()
-        slope = headline(by_session.interval, by_developer.interval)
-        found.append(
-            WithinKey(columns, n_keys, pooled, slope, by_session.theta, by_session.mixing_share, stratified, notes)
-        )
+        notes = ("theta at the end of its range",) if made.at_bound else ()
+        slope = headline(made.interval, made.coarser)
+        found.append(WithinKey(columns, n_keys, pooled, slope, made.theta, made.mixing_share, stratified, notes))
     return tuple(found)

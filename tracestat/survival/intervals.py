@@ -304,6 +304,8 @@ class BinHazards:
         Events per second.
     design_effect : ndarray
         See `bin_log_hazard_se`; NaN for bins without events.
+    clustered : ndarray of bool
+        Whether the interval knows the clusters; False where it is the exact Poisson interval.
     n_clusters : int
         Clusters in range.
     """
@@ -312,6 +314,7 @@ class BinHazards:
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     design_effect: NDArray[np.float64]
+    clustered: NDArray[np.bool_]
     n_clusters: int
 
 
@@ -345,4 +348,4 @@ def bin_hazards(D_g: ArrayLike, X_g: ArrayLike, level: float = 0.95) -> BinHazar
     # events of one cluster alone say nothing about how clusters vary
     clustered = np.isfinite(se) & (np.count_nonzero(events > 0, axis=0) > 1)
     low, high = np.where(clustered, hazard / spread, low), np.where(clustered, hazard * spread, high)
-    return BinHazards(hazard, low, high, effect, int(np.count_nonzero(active_clusters(events, exposure))))
+    return BinHazards(hazard, low, high, effect, clustered, int(np.count_nonzero(active_clusters(events, exposure))))

@@ -1,0 +1,2 @@
+-- put everything into the file; an error here is one, which closing the file would keep to itself
+CHECKPOINT trace

@@ -1,0 +1,69 @@
+"""A path is only ever a path: whatever is in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.ingest.helpers import lines, sample, tables, tracelab_database, tracelab_parquet
+from tracestat.errors import TracestatError
+from tracestat.ingest import ingest
+from tracestat.ingest.cached import cached_store
+from tracestat.store import open_store
+
+NAMES = [
+    "it's",
+    "a; DROP TABLE rounds; --",
+    'say "x"',
+    "two  spaces ",
+    "über-日本-\U0001f600",
+    "$path",
+    "{keys} {where}",
+    "%s %d",
+    "*",
+    "a[0-9]?",
+    "-o",
+    "back\\slash",
+    "new\nline",
+    ":memory:",
+    "md:x",
+    "x" * 200,
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_name(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    source = folder / name
+    source.write_bytes(lines(sample()))
+    out = folder / f"{name}.duckdb"
+    report = ingest([source], out)
+    assert report.sources[0].path == name
+    assert len(tables(out)["rounds"]) == 4
+    database = tracelab_database(folder / "released", sample())
+    ingest([database.rename(folder / f"{name} released")], folder / "out.duckdb")
+    assert tables(folder / "out.duckdb") == tables(out)
+    parquet = tracelab_parquet(tmp_path / "parquet", sample()).rename(folder / "parquet")
+    ingest([parquet], folder / "out2.duckdb")
+    assert tables(folder / "out2.duckdb") == tables(out)
+    assert tables(cached_store(source)) == tables(out)
+
+
+def test_a_path_relative_to_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.jsonl").write_bytes(lines(sample()))
+    ingest(["a.jsonl"], "out.duckdb")
+    with open_store("out.duckdb") as trace:
+        assert trace.counts["rounds"] == 4
+    assert ingest([tmp_path / "a.jsonl"], tmp_path / "out.duckdb").changed is False
+
+
+def test_a_message_names_the_file_and_not_the_folder(tmp_path: Path) -> None:
+    source = tmp_path / "client-x" / "a.jsonl"
+    source.parent.mkdir()
+    source.write_bytes(b"hello")
+    with pytest.raises(TracestatError) as caught:
+        ingest([source], tmp_path / "out.duckdb")
+    assert "client-x" not in str(caught.value)

@@ -349,12 +349,13 @@ def _result(group: _Group, plan: _Plan, selection: Selection, rise: Mapping[str,
     notes = list(base.fit.notes)
     in_range = _developers_in_range(base.data)
     if in_range < ENOUGH_CLUSTERS:
-        told = f"{in_range}" if in_range == n_developers else f"{in_range} of {n_developers} in range"
+        of = int(group.exposure["developer_id"].n_unique())
+        told = f"{in_range}" if in_range == of else f"{in_range} of {of} in range"
         notes.append(FEW_DEVELOPERS.format(n=told))
     bounds = _censoring_bounds(group, plan) if base.fit.available else None
     if bounds is not None and None not in bounds:
         notes.append(
-            f"{n - events:,} rows are censored: had they all ended then, the slope would be {bounds[0]:.3f}; had none "
+            f"{int(group.exposure['n_censored'].sum()):,} rows are censored: had they all ended then, the slope would be {bounds[0]:.3f}; had none "
             f"ended in the range, {bounds[1]:.3f} (deadlines kept)"
         )
     bins, effect = hazard_bins(group.sessions, plan.grid, plan.edges)

@@ -8,6 +8,7 @@ extensions is off and whose configuration is locked, so that no query on it and 
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import tempfile
 import weakref
@@ -33,6 +34,7 @@ __all__ = [
     "is_locked",
     "is_store",
     "open_store",
+    "plain_path",
     "reading",
     "store_version",
     "tables_of",
@@ -278,6 +280,19 @@ def connect_in_memory(temporary: Path, *, memory_limit: str | None, threads: int
     return duckdb.connect(config=config)
 
 
+def plain_path(path: Path, links: Path) -> Path:
+    """Give a path that DuckDB reads as it is, through a link in another folder where it must be.
+
+    An absolute path is never taken for a URL, but a question mark would begin a query and a backslash a folder.
+    """
+    path = path.absolute()
+    if os.name != "posix" or not {"?", "\\"} & set(str(path)):
+        return path
+    link = links / "link"
+    link.symlink_to(path)
+    return link
+
+
 def attach_read_only(
     path: Path, *, memory_limit: str | None = None, threads: int | None = None
 ) -> tuple[duckdb.DuckDBPyConnection, Any]:
@@ -298,8 +313,7 @@ def attach_read_only(
         close()
 
     try:
-        # an absolute path is never taken for a URL
-        connection.execute(query_text("ingest_attach_store"), {"path": str(path.absolute())})
+        connection.execute(query_text("ingest_attach_store"), {"path": str(plain_path(path, temporary))})
         for name in ("ingest_use", "ingest_close_files", "ingest_lock"):
             connection.execute(query_text(name))
     except BaseException:

@@ -355,8 +355,8 @@ def _result(group: _Group, plan: _Plan, selection: Selection, rise: Mapping[str,
     bounds = _censoring_bounds(group, plan) if base.fit.available else None
     if bounds is not None and None not in bounds:
         notes.append(
-            f"{int(group.exposure['n_censored'].sum()):,} rows are censored: had they all ended then, the slope would be {bounds[0]:.3f}; had none "
-            f"ended in the range, {bounds[1]:.3f} (deadlines kept)"
+            f"{int(group.exposure['n_censored'].sum()):,} rows are censored: had they all ended then, the slope "
+            f"would be {bounds[0]:.3f}; had none ended in the range, {bounds[1]:.3f} (deadlines kept)"
         )
     bins, effect = hazard_bins(group.sessions, plan.grid, plan.edges)
     bins_cut, _ = hazard_bins(group.sessions, plan.grid, plan.edges, group.cut)

@@ -11,6 +11,7 @@ import os
 import platform
 import secrets
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -28,7 +29,7 @@ from tracestat.errors import TracestatError
 from tracestat.ingest.batch import CALLS, EVENTS, ROUNDS, Batch, Reject, gather, rejected
 from tracestat.ingest.derive import derive
 from tracestat.queries import query_text
-from tracestat.store import SCHEMA_VERSION, connect_in_memory, interruptible, open_store
+from tracestat.store import SCHEMA_VERSION, connect_in_memory, interruptible, open_store, plain_path
 
 __all__ = ["SourceRow", "StoreWriter", "Tally", "remove_leftovers", "writing"]
 
@@ -133,11 +134,11 @@ class StoreWriter:
         _check_folder(self._out, self._draft)
         with writing(self._out.name):
             # One thread while rows come in: the others parse.
-            self._connection = connect_in_memory(
-                self._draft.with_suffix(".d"), memory_limit=self._memory_limit, threads=1
-            )
+            self._links = Path(tempfile.mkdtemp(prefix="tracestat-"))
+            draft = plain_path(self._draft.parent, self._links) / self._draft.name
+            self._connection = connect_in_memory(draft.with_suffix(".d"), memory_limit=self._memory_limit, threads=1)
             try:
-                self._run("ingest_attach_build", path=str(self._draft.absolute()))
+                self._run("ingest_attach_build", path=str(draft))
                 self._run("ingest_use")
                 self._run("ingest_tables")
                 for name, slot in self._slots.items():
@@ -274,6 +275,7 @@ class StoreWriter:
         """Close the draft and take away what is left of it."""
         self._connection.close()
         _unlink(self._draft)
+        shutil.rmtree(self._links, ignore_errors=True)
 
 
 @contextmanager

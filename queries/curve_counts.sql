@@ -8,3 +8,4 @@ SELECT
 FROM durations
 WHERE excluded IS NULL AND ($rows = 'all' OR row_kind = $rows) AND {where}
 GROUP BY ALL
+ORDER BY seconds

@@ -32,9 +32,9 @@ __all__ = [
     "fingerprint_of",
     "interruptible",
     "is_locked",
+    "is_plain",
     "is_store",
     "open_store",
-    "plain_path",
     "reading",
     "store_version",
     "tables_of",
@@ -280,17 +280,9 @@ def connect_in_memory(temporary: Path, *, memory_limit: str | None, threads: int
     return duckdb.connect(config=config)
 
 
-def plain_path(path: Path, links: Path) -> Path:
-    """Give a path that DuckDB reads as it is, through a link in another folder where it must be.
-
-    An absolute path is never taken for a URL, but a question mark would begin a query and a backslash a folder.
-    """
-    path = path.absolute()
-    if os.name != "posix" or not {"?", "\\"} & set(str(path)):
-        return path
-    link = links / "link"
-    link.symlink_to(path)
-    return link
+def is_plain(path: Path) -> bool:
+    """Tell whether DuckDB takes a path as it is: a question mark begins a query for it, a backslash a folder."""
+    return os.name != "posix" or not {"?", "\\"} & set(str(path))
 
 
 def attach_read_only(
@@ -313,7 +305,11 @@ def attach_read_only(
         close()
 
     try:
-        connection.execute(query_text("ingest_attach_store"), {"path": str(plain_path(path, temporary))})
+        file = path.absolute()  # never taken for a URL
+        if not is_plain(file):
+            file = temporary / "link"
+            file.symlink_to(path.absolute())
+        connection.execute(query_text("ingest_attach_store"), {"path": str(file)})
         for name in ("ingest_use", "ingest_close_files", "ingest_lock"):
             connection.execute(query_text(name))
     except BaseException:

@@ -67,8 +67,9 @@ def test_debugging_shows_the_traceback(failing: Any, run: Run, monkeypatch: pyte
     assert "ValueError: the cause" in run("keys", "--quiet").err
 
 
-def test_interrupt_is_130_without_a_word(failing: Any, run: Run) -> None:
-    failing(KeyboardInterrupt())
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("Query interrupted")], ids=repr)
+def test_interrupt_is_130_without_a_word(failing: Any, run: Run, error: BaseException) -> None:
+    failing(error)
     ran = run("keys", "--quiet")
     assert (ran.code, ran.out, ran.err) == (130, "", "")
 

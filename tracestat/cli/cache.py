@@ -6,8 +6,6 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import typer
-
 from tracestat.cli.files import describe_file
 from tracestat.cli.heads import files_document, plain_head
 from tracestat.cli.options import Json, Quiet

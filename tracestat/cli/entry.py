@@ -1,7 +1,4 @@
-"""Where the program starts and ends: every way it can end is turned into an exit code and at most one line.
-
-0 done (also when the reader of a pipe has had enough), 1 error, 2 usage, 130 interrupted.
-"""
+"""Every way a command can end is turned into an exit code and at most one line on stderr."""
 
 from __future__ import annotations
 
@@ -17,13 +14,11 @@ from typer.main import get_command
 from tracestat.cli.screen import complain, flush_stdout
 from tracestat.errors import TracestatError
 
-__all__ = ["main"]
-
-_INTERRUPTED = 130
+__all__ = ["run"]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command.
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command, and explain on one line what went wrong.
 
     Parameters
     ----------
@@ -35,11 +30,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit code.
 
-    Examples
-    --------
-    >>> main(["--version"])
-    tracestat 0.1.0
-    0
+    Raises
+    ------
+    KeyboardInterrupt
+        The user has had enough.
     """
     from tracestat.cli.app import app
 
@@ -51,14 +45,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(code or 0)
     except SystemExit as stop:  # typer ends so when it completes words for a shell
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
-    except KeyboardInterrupt:
-        return _INTERRUPTED
     except Exception as error:
         return _explain(error)
 
 
 def _explain(error: Exception) -> int:
     """Print one line about an error and give the exit code."""
+    # DuckDB says so when the interrupt comes while it works
+    if isinstance(error, typer.Abort) or (isinstance(error, RuntimeError) and str(error) == "Query interrupted"):
+        raise KeyboardInterrupt
     if os.environ.get("TRACESTAT_DEBUG"):
         traceback.print_exception(error)
     if isinstance(error, TracestatError):
@@ -69,8 +64,6 @@ def _explain(error: Exception) -> int:
         command = context.command_path if context is not None else "tracestat"
         complain(f"{error.format_message().rstrip('.').replace('Value error, ', '')} (see {command} --help)")
         return error.exit_code
-    if isinstance(error, typer.Abort):
-        return _INTERRUPTED
     if isinstance(error, OSError) and error.strerror:
         # the base name only: a folder in a path can tell whose machine this is
         name = Path(os.fsdecode(error.filename)).name if error.filename is not None else ""

@@ -29,7 +29,7 @@ from tracestat.errors import TracestatError
 from tracestat.ingest.batch import CALLS, EVENTS, ROUNDS, Batch, Reject, gather, rejected
 from tracestat.ingest.derive import derive
 from tracestat.queries import query_text
-from tracestat.store import SCHEMA_VERSION, connect_in_memory, interruptible, open_store, plain_path
+from tracestat.store import SCHEMA_VERSION, connect_in_memory, interruptible, is_plain, open_store
 
 __all__ = ["SourceRow", "StoreWriter", "Tally", "remove_leftovers", "writing"]
 
@@ -116,8 +116,11 @@ class StoreWriter:
     """
 
     def __init__(self, out: Path, *, memory_limit: str, threads: int) -> None:
-        self._out = out
-        self._draft = out.parent / f"{_PREFIX}{_host()}-{os.getpid()}-{secrets.token_hex(4)}.tmp"
+        self._out = out.absolute()
+        self._beside = self._out.parent / f"{_PREFIX}{_host()}-{os.getpid()}-{secrets.token_hex(4)}.tmp"
+        # DuckDB cannot write in every folder: then the draft is made in another one, and copied
+        self._elsewhere = None if is_plain(self._beside) else Path(tempfile.mkdtemp(prefix="tracestat-"))
+        self._draft = self._beside if self._elsewhere is None else self._elsewhere / "draft.tmp"
         self._memory_limit = memory_limit
         self._threads = threads
         self._source_id = 1
@@ -131,14 +134,14 @@ class StoreWriter:
 
     def __enter__(self) -> StoreWriter:
         remove_leftovers(self._out.parent)
-        _check_folder(self._out, self._draft)
+        _check_folder(self._out, self._beside)
         with writing(self._out.name):
             # One thread while rows come in: the others parse.
-            self._links = Path(tempfile.mkdtemp(prefix="tracestat-"))
-            draft = plain_path(self._draft.parent, self._links) / self._draft.name
-            self._connection = connect_in_memory(draft.with_suffix(".d"), memory_limit=self._memory_limit, threads=1)
+            self._connection = connect_in_memory(
+                self._draft.with_suffix(".d"), memory_limit=self._memory_limit, threads=1
+            )
             try:
-                self._run("ingest_attach_build", path=str(draft))
+                self._run("ingest_attach_build", path=str(self._draft))
                 self._run("ingest_use")
                 self._run("ingest_tables")
                 for name, slot in self._slots.items():
@@ -219,7 +222,9 @@ class StoreWriter:
         except TracestatError as error:
             raise TracestatError(f"{self._out.name} could not be written: is the disk full?") from error
         with writing(self._out.name):
-            _replace(self._draft, self._out)
+            if self._draft != self._beside:
+                shutil.copyfile(self._draft, self._beside)
+            _replace(self._beside, self._out)
         return counts
 
     def _run(self, query: str, **parameters: Any) -> None:
@@ -275,7 +280,9 @@ class StoreWriter:
         """Close the draft and take away what is left of it."""
         self._connection.close()
         _unlink(self._draft)
-        shutil.rmtree(self._links, ignore_errors=True)
+        _unlink(self._beside)
+        if self._elsewhere is not None:
+            shutil.rmtree(self._elsewhere, ignore_errors=True)
 
 
 @contextmanager

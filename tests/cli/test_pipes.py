@@ -77,6 +77,12 @@ def test_interrupt_ends_with_130(tmp_path: Path) -> None:
     assert not (tmp_path / "a.jsonl").exists()
 
 
+def test_closed_streams_are_no_error(tmp_path: Path) -> None:
+    script = f'exec "{sys.executable}" -m tracestat keys -o "{tmp_path / "a.csv"}" >&- 2>&-'
+    assert subprocess.run(["sh", "-c", script], check=False).returncode == 0
+    assert (tmp_path / "a.csv").exists()
+
+
 def test_module_and_exit_code(shell: Run) -> None:
     assert shell("--version").out.startswith("tracestat ")
     assert shell("hazrd").code == 2

@@ -83,9 +83,10 @@ def test_a_cut_or_damaged_stream_gives_a_prefix_and_says_so(kind: str, cut: int,
         (tmp_path / "f").write_bytes(damaged)
         file = LineFile(tmp_path / "f", kind)  # type: ignore[arg-type]
         found = b"".join(bytes(b.data) for b in file)
-        assert content.startswith(found[:-200])
-        assert file.damage
+        assert file.damage or kind == "zstd"  # whose frames need not have a checksum
         assert file.sha256 == hashlib.sha256(damaged).hexdigest()
+        # what lies between damage and where it is noticed may be wrong: only a cut is noticed at once
+        assert len(damaged) > cut or content.startswith(found)
 
 
 def test_gzip_gives_all_that_its_bytes_hold(tmp_path: Path) -> None:

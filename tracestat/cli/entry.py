@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 from typer.main import get_command
 
-from tracestat.cli.screen import complain, flush_stdout
+from tracestat.cli.screen import complain, flush_stdout, open_streams
 from tracestat.errors import TracestatError
 
 __all__ = ["run"]
@@ -37,6 +37,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """
     from tracestat.cli.app import app
 
+    open_streams()
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning

@@ -231,8 +231,8 @@ def expand(command: Callable[..., None]) -> Callable[..., None]:
     ... def show(output: Output, clocked: Clocked) -> None:
     ...     print(output.json, clocked.clock)
     >>> list(inspect.signature(show).parameters)
-    ['json', 'output', 'quiet', 'clock']
-    >>> show(json=True, output=None, quiet=False, clock="wall")
+    ['json', 'output', 'chart', 'quiet', 'clock']
+    >>> show(json=True, output=None, chart=None, quiet=False, clock="wall")
     True wall
     """
     hints = get_type_hints(command, include_extras=True)

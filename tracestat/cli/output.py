@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,8 +51,7 @@ def show(result: Result, output: Output, shown: Shown | None = None) -> None:
     if output.chart is not None:
         from tracestat.charts import save
 
-        with replacing(output.chart, "--chart") as beside:
-            save(result.chart(), beside)
+        save(result.chart(), Path(os.path.realpath(output.chart)))  # a link stays a link
         remark(f"wrote {output.chart.name}", quiet=output.quiet)
     if output.json:
         say(document(result.to_dict()))

@@ -19,8 +19,9 @@ _PATIENCE_SECONDS = 1.0
 class _Bar:
     """Draws nothing until a second has passed, so that quick work leaves no trace on the screen."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, in_bytes: bool) -> None:
         self.what = what
+        self.in_bytes = in_bytes
         self.began = time.monotonic()
         self.drawn: tuple[Progress, TaskID] | None = None
 
@@ -29,12 +30,19 @@ class _Bar:
             if time.monotonic() - self.began < _PATIENCE_SECONDS or done >= total:
                 return
             from rich.console import Console
-            from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+            from rich.progress import (
+                BarColumn,
+                DownloadColumn,
+                MofNCompleteColumn,
+                Progress,
+                TextColumn,
+                TimeRemainingColumn,
+            )
 
             drawn = Progress(
                 TextColumn("{task.description}"),
                 BarColumn(),
-                DownloadColumn(binary_units=True),
+                DownloadColumn(binary_units=True) if self.in_bytes else MofNCompleteColumn(),
                 TimeRemainingColumn(),
                 console=Console(stderr=True),
                 transient=True,
@@ -50,12 +58,12 @@ class _Bar:
 
 
 @contextmanager
-def progress_bar(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """Give a function that draws (bytes done, bytes in all), or None where no bar is wanted."""
+def progress_bar(what: str, *, quiet: bool, in_bytes: bool = True) -> Iterator[Callable[[int, int], None] | None]:
+    """Give a function that draws (done, in all), bytes or things, or None where no bar is wanted."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    bar = _Bar(what)
+    bar = _Bar(what, in_bytes)
     try:
         yield bar
     finally:

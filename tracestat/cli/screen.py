@@ -8,13 +8,21 @@ import os
 import shutil
 import sys
 import unicodedata
+from pathlib import Path
 
 from tracestat.errors import TracestatError
 
-__all__ = ["close_stdout", "complain", "flush_stdout", "one_line", "paint", "say", "width"]
+__all__ = ["close_stdout", "complain", "flush_stdout", "one_line", "open_streams", "paint", "say", "width"]
 
 _NARROWEST = 60
 _WIDTH = 80
+
+
+def open_streams() -> None:
+    """Give a process that was started with stdout or stderr closed streams that lead nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  lives as long as the process
 
 
 def one_line(text: str) -> str:

@@ -11,6 +11,7 @@ from tracestat.cli.files import check_target, describe_file
 from tracestat.cli.heads import files_document, plain_head
 from tracestat.cli.options import Json, Quiet, Seed
 from tracestat.cli.output import document, print_files
+from tracestat.cli.progress import progress_bar
 from tracestat.cli.screen import say
 
 __all__ = ["synth"]
@@ -36,7 +37,7 @@ def synth(
     ] = None,
     seed: Seed = 0,
     json: Json = False,
-    quiet: Quiet = False,  # noqa: ARG001  everywhere, so that scripts may always give it
+    quiet: Quiet = False,
 ) -> None:
     """Write a trace with known truth, of any size.
 
@@ -49,7 +50,8 @@ def synth(
     from tracestat.synth import synth_trace
     from tracestat.synth.writing import truth_path
 
-    truth = synth_trace(output, sessions=sessions, seed=seed, developers=developers)
+    with progress_bar("writing sessions", quiet=quiet, in_bytes=False) as progress:
+        truth = synth_trace(output, sessions=sessions, seed=seed, developers=developers, progress=progress)
     rounds = sum(written.rounds for written in truth.written.values())
     calls = sum(written.calls for written in truth.written.values())
     files = [describe_file(output, rows=rounds), describe_file(truth_path(output), rows=None)]

@@ -39,7 +39,8 @@ def reclass(trace: Trace, path: Path) -> None:
     lists = classify_executables(trace.run(query_text("distinct_executables"))["executables"].to_list(), taxonomy)
     trace.run(query_text("own_tool_classes"), {"tool": [t[0] for t in tools], "tool_class": [t[1] for t in tools]})
     trace.run(
-        query_text("own_command_classes"), {"executables": [t[0] for t in lists], "command_class": [t[1] for t in lists]}
+        query_text("own_command_classes"),
+        {"executables": [t[0] for t in lists], "command_class": [t[1] for t in lists]},
     )
     for table in ("pauses", "calls", "commands"):
         trace.run(query_text(f"own_{table}"))

@@ -31,7 +31,7 @@ from tracestat.ingest.columns import (
 from tracestat.ingest.extras import call_extras
 from tracestat.ingest.times import time_of
 
-__all__ = ["DeepNesting", "Line", "read_lines"]
+__all__ = ["DOUBTFUL", "Line", "read_lines"]
 
 _INT64: Final = 2**63
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
@@ -43,12 +43,14 @@ _MAX_STARTS: Final = 16
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _EVENT_KEYS: Final = {name: kind for name, kind in EVENT_COLUMNS.items() if name != "event_index"}
 
+_NOT_JSON: Final = "not JSON"
+_CUT_OFF: Final = "cut off: the last line is not complete"
+_TOO_DEEP: Final = "nested too deeply"
+# Reasons that another parser may not find: NaN in a key that nobody reads, deeper nesting.
+DOUBTFUL: Final = frozenset({_NOT_JSON, _CUT_OFF, _TOO_DEEP})
+
 Line = tuple[int, bytes, bool]
 """Number of the line, its bytes, and whether it ends in a newline."""
-
-
-class DeepNesting(Exception):  # noqa: N818 - not an error of the program: the caller may know another way
-    """A line nested deeper than Python reads."""
 
 
 class _WrongError(Exception):
@@ -80,10 +82,6 @@ def read_lines(lines: Iterable[Line]) -> Batch:
     Batch
         Every object on every line is either a round or a reject.
 
-    Raises
-    ------
-    DeepNesting
-        A line is nested deeper than Python's reader goes.
     """
     rows = _Rows()
     for number, content, complete in lines:
@@ -105,13 +103,14 @@ def _objects(text: str, complete: bool) -> Iterator[tuple[int, Any, str | None]]
             value, end = _DECODER.raw_decode(text, at)
         except ValueError:
             again = _START.search(text, at + 1) if starts < _MAX_STARTS else None
-            yield place, None, "not JSON" if complete or again else "cut off: the last line is not complete"
+            yield place, None, _NOT_JSON if complete or again else _CUT_OFF
             starts += 1
             if again is None:
                 return
             at = again.start()
         except RecursionError:
-            raise DeepNesting from None
+            yield place, None, _TOO_DEEP
+            return
         else:
             yield place, value, None
             at = _skip(text, end)

@@ -1,8 +1,9 @@
 """The fast reader of TraceLab's JSON lines, which vouches for what it gives.
 
-Arrow parses a whole block with the types pinned. It is strict about types, but not about lines, Unicode, NaN or
-missing values; so a block is taken only if none of these can be in it. A block that fails is cut into pieces and
-tried again, down to a few lines that the exact reader (``strict``) takes. Both give the same rows.
+Arrow parses a whole block with the types pinned. It is strict about types, but not about lines, Unicode or missing
+values; so a block is taken only if it can be wrong in none of these. A block that fails is cut into pieces and tried
+again, down to a few lines that the exact reader (``strict``) takes. Both give the same rows; the one thing that only
+Arrow can say of a line is that it is JSON after all: its parser goes deeper, and lets NaN stand where nobody looks.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tracestat.ingest.batch import CALLS, EVENTS, ROUNDS, Batch, Reject, append
 from tracestat.ingest.blocks import Block
 from tracestat.ingest.columns import CALL_COLUMNS, EVENT_COLUMNS, INTEGER, REQUIRED, ROUND_COLUMNS, TEXT, TIME
 from tracestat.ingest.extras import call_extras
-from tracestat.ingest.strict import DeepNesting, Line, read_lines
+from tracestat.ingest.strict import DOUBTFUL, Line, read_lines
 from tracestat.ingest.times import times_of
 
 __all__ = ["read_block", "read_block_exactly"]
@@ -26,7 +27,6 @@ __all__ = ["read_block", "read_block_exactly"]
 _PIECES: Final = 8
 _FEW_LINES: Final = 16
 _NEWLINE, _RETURN, _OPEN, _CLOSE = b"\n\r{}"
-_BEFORE_VALUE: Final = np.frombuffer(b" \t\r\n:,[-", np.uint8)
 
 
 def _as_text(columns: dict[str, pa.DataType]) -> pa.DataType:
@@ -93,13 +93,12 @@ def _pieces(lines: list[Line], size: int) -> Iterator[Batch]:
 
 
 def _exact(lines: list[Line]) -> Batch:
-    try:
-        return read_lines(lines)
-    except DeepNesting:
-        if len(lines) > 1:
-            return append([_exact([line]) for line in lines])
-        number, content, _ = lines[0]
-        return _fast(content) or _rejected(number, "nested too deeply")
+    batch = read_lines(lines)
+    if not any(reject.part == "round" and reject.reason in DOUBTFUL for reject in batch.rejects):
+        return batch
+    if len(lines) > 1:
+        return append([_exact([line]) for line in lines])
+    return _fast(lines[0][1]) or batch
 
 
 def _rejected(line: int, reason: str) -> Batch:
@@ -144,7 +143,7 @@ def _fast(data: bytes | bytearray | memoryview) -> Batch | None:
 
 
 def _count_lines(data: bytes | bytearray | memoryview) -> int | None:
-    """Count lines that hold one object each, in Unicode, without NaN; None if there may be others."""
+    """Count lines that hold one object each, in Unicode; None if there may be others."""
     text = np.frombuffer(data, np.uint8)
     if not text.size or text[0] != _OPEN:  # Arrow crashes on a first row that is null
         return None
@@ -155,20 +154,11 @@ def _count_lines(data: bytes | bytearray | memoryview) -> int | None:
     # A newline between } and { is never inside a value: with as many rows as lines, each line is one object.
     if (before != _CLOSE).any() or (text[begins] != _OPEN).any():
         return None
-    if _has_number(text, b"Na") or _has_number(text, b"In"):
-        return None
     try:
         str(data, "utf-8") if text.max() > 127 else None
     except UnicodeDecodeError:
         return None
     return begins.size + 1
-
-
-def _has_number(text: np.ndarray, name: bytes) -> bool:
-    """Tell whether NaN or Infinity may stand where a value stands; Arrow would take it."""
-    at = np.flatnonzero(text[1:-1] == name[0]) + 1
-    at = at[text[at + 1] == name[1]]
-    return bool(np.isin(text[at - 1], _BEFORE_VALUE).any())
 
 
 def _children(

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import BinaryIO
 
@@ -68,6 +69,7 @@ def synth_trace(
     seed: int = 0,
     developers: int | None = None,
     codex_share: float = 0.34,
+    progress: Callable[[int, int], None] | None = None,
 ) -> SynthTruth:
     """Write a trace with known truth in TraceLab's v0.0.2 form, and ``<stem>.truth.json`` beside it.
 
@@ -87,6 +89,8 @@ def synth_trace(
         are sessions.
     codex_share : float
         Share of the sessions that are Codex', in [0, 1].
+    progress : callable, optional
+        Called with (sessions done, sessions in all).
 
     Returns
     -------
@@ -137,9 +141,10 @@ def synth_trace(
         with _replaced(beside) as notes, _replaced(target) as file:
             with _sink(file, target) as write:
                 first = 0
-                for name, count in shares.items():
-                    _write_provider(write, shops[name], tallies[name], seed, count, first, who)
-                    first += count
+                for name, some in shares.items():
+                    done = None if progress is None else _counting_on(progress, first, sessions)
+                    _write_provider(write, shops[name], tallies[name], seed, some, first, who, done)
+                    first += some
             truth = SynthTruth(
                 file=target.name,
                 version=VERSION,
@@ -163,6 +168,11 @@ def synth_trace(
     return truth
 
 
+def _counting_on(progress: Callable[[int, int], None], start: int, total: int) -> Callable[[], None]:
+    numbers = count(start + 1)
+    return lambda: progress(next(numbers), total)
+
+
 def _write_provider(
     write: Callable[[bytes], object],
     shop: Shop,
@@ -171,6 +181,7 @@ def _write_provider(
     sessions: int,
     first: int,
     who: tuple[Developer, ...],
+    done: Callable[[], None] | None,
 ) -> None:
     provider = shop.provider
     live = _LIVES[provider.name]
@@ -180,6 +191,8 @@ def _write_provider(
     kept_id, end_ms = "", 0
     for plan, keep in plans(provider, seed, sessions, first, members(provider, who)):
         tally.begin(plan)
+        if done is not None:
+            done()
         own: list[tuple[str, Round]] = []
         past = _copied(kept) if plan.resumes else []
         if past:

@@ -125,7 +125,7 @@ def test_cells_add_up_and_a_coarse_clock_enters_late(store_of: Make) -> None:
     assert (bash["n"].sum(), read["n"].sum()) == (4, 3)
     assert (bash["n_event"].sum(), read["n_event"].sum()) == (2, 3)  # 2 s and 4 s lie below 5 r
     assert bash["n_net"].sum() == 0  # both that go on entered at 5.9685 s
-    assert bash["time_net"].sum() == pytest.approx(20 + 60 - 2 * 5.9685)
+    assert bash["micros_net"].sum() == pytest.approx((20 + 60 - 2 * 5.9685) * 1e6)
 
 
 def test_own_classes(mixed: Any, tmp_path: Path) -> None:

@@ -10,7 +10,14 @@ from scipy.optimize import minimize, minimize_scalar
 from tests.survival.data import CENTRES, Floats, cluster_bins, hazard_tables, quick
 from tracestat.errors import TracestatError
 from tracestat.resample import sum_by
-from tracestat.survival.frailty import _Keys, frailty_loglik, frailty_pairs, gamma_frailty, stratified_slope
+from tracestat.survival.frailty import (
+    _Keys,
+    frailty_cells,
+    frailty_loglik,
+    frailty_pairs,
+    gamma_frailty,
+    stratified_slope,
+)
 from tracestat.survival.slope import poisson_slope
 
 D_3, X_3, PLACES = np.array([[3, 1], [0, 2], [1, 0]]), np.array([[2, 1], [4, 3], [1, 0.5]]), [0, 1]
@@ -246,3 +253,32 @@ def test_order_and_unit_do_not_matter(table: tuple[Floats, Floats, Floats]) -> N
     assert other is not None
     assert other.slope == pytest.approx(one.slope, abs=1e-6)
     assert np.exp(-9) * 0.999 <= one.theta <= np.exp(6) * 1.001
+
+
+def test_rows_of_single_cells_give_what_whole_rows_give() -> None:
+    rng = np.random.default_rng(11)
+    edges = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+    n = 3_000
+    key, session = rng.integers(0, 40, n), rng.integers(0, 60, n)
+    developer = session // 5
+    times = rng.exponential(4.0, n) * rng.gamma(2.0, 0.5, 40)[key]
+    seen = rng.random(n) > 0.1
+    cell = np.searchsorted(edges, times, side="right")
+    x = bin_centres(edges)
+    found, D, X = frailty_cells(key, session, cell, seen & (times > 0), np.ones(n), times, edges, coarser=developer)
+    D_row = np.zeros((n, 5))
+    inside = (cell >= 1) & (cell <= 5) & seen
+    D_row[np.flatnonzero(inside), cell[inside] - 1] = 1
+    low, high = np.array(edges[:-1]), np.array(edges[1:])
+    X_row = np.clip(np.minimum(times[:, None], high) - low, 0, None)
+    whole = frailty_pairs(key, session, D_row, X_row, x, coarser=developer)
+    assert found is not None
+    assert whole is not None
+    np.testing.assert_allclose(X.sum(axis=0), X_row.sum(axis=0), rtol=1e-9)
+    np.testing.assert_array_equal(D.sum(axis=0), D_row.sum(axis=0))
+    for name in ("intercept", "slope", "theta", "slope_pooled", "loglik"):
+        assert getattr(found, name) == pytest.approx(getattr(whole, name), rel=1e-6)
+    for name in ("interval", "coarser"):
+        one, other = getattr(found, name), getattr(whole, name)
+        assert one.n_clusters == other.n_clusters
+        assert one.se == pytest.approx(other.se, rel=1e-6)

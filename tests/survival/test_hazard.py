@@ -30,7 +30,7 @@ def cells_of(
     n = int(session.max()) + 1
     exits, event, time = cell_sums(times, events, grid.edges, clusters=session, n_clusters=n)
     where = np.nonzero(exits)
-    return Cells(where[0], developer[where[0]], where[1], event[where], exits[where], time[where])
+    return Cells(where[0], developer[where[0]], where[1], event[where], exits[where], time[where] * 1e6)
 
 
 def sample(
@@ -143,7 +143,9 @@ def test_within_keys_undoes_mixing() -> None:
     code = session * n_keys + key
     exits, event, time = cell_sums(times, np.ones(times.size, bool), grid.edges, clusters=code, n_clusters=120 * n_keys)
     where = np.nonzero(exits)
-    cells = Cells(where[0] // n_keys, (where[0] // n_keys) // 4, where[1], event[where], exits[where], time[where])
+    cells = Cells(
+        where[0] // n_keys, (where[0] // n_keys) // 4, where[1], event[where], exits[where], time[where] * 1e6
+    )
     data = session_cells(cells, grid)
     ranged = range_data(data, grid, DEFAULT_EDGES)
     fit = fit_range(ranged)

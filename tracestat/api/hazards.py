@@ -144,7 +144,7 @@ def _group(
         exposure["cell"].to_numpy().astype(np.intp),
         exposure["n_event"].to_numpy().astype(np.float64),
         exposure["n_net"].to_numpy().astype(np.float64),
-        exposure["time_net"].to_numpy().astype(np.float64),
+        exposure["micros_net"].to_numpy().astype(np.float64),
     )
     sessions = session_cells(cells, plan.grid)
     providers = exposure.select("session_pk", "provider_of").unique("session_pk").sort("session_pk")["provider_of"]
@@ -355,7 +355,7 @@ def _result(group: _Group, plan: _Plan, selection: Selection, rise: Mapping[str,
     bounds = _censoring_bounds(group, plan) if base.fit.available else None
     if bounds is not None and None not in bounds:
         notes.append(
-            f"{int(group.exposure['n_censored'].sum()):,} rows are censored: had they all ended then, the slope "
+            f"{int(group.exposure['n_lost'].sum()):,} rows are censored: had they all ended then, the slope "
             f"would be {bounds[0]:.3f}; had none ended in the range, {bounds[1]:.3f} (deadlines kept)"
         )
     bins, effect = hazard_bins(group.sessions, plan.grid, plan.edges)
@@ -378,7 +378,7 @@ def _result(group: _Group, plan: _Plan, selection: Selection, rise: Mapping[str,
         n_censored=n - events,
         n_sessions=int(group.frame["session_pk"].n_unique()),
         n_developers=n_developers,
-        total_seconds=float(group.frame["seconds"].sum()),
+        total_seconds=float(group.frame["micros"].sum()) / 1e6,
         notes=tuple(dict.fromkeys(notes)),
         bins=bins,
         range=base.data.range,
@@ -399,23 +399,23 @@ def _result(group: _Group, plan: _Plan, selection: Selection, rise: Mapping[str,
 def _censoring_bounds(group: _Group, plan: _Plan) -> tuple[float | None, float | None] | None:
     """Give the slope if all censored rows had ended when they were lost from sight, and if none had in the range."""
     frame, data = group.exposure, group.parts["base kept"].data
-    lost = frame["n_censored"].to_numpy().astype(np.float64)
+    lost = frame["n_lost"].to_numpy().astype(np.float64)
     if not lost.any() or data.n_bins == 0:
         return None
     J, last = data.n_bins, plan.grid.n_cells - 1
     x = bin_centres(data.edges)[:J]
     cells = group.cells
     now = replace(cells, n_event=cells.n_event + lost)
-    time_lost = frame["time_censored"].to_numpy().astype(np.float64)
-    stays = replace(cells, n_net=cells.n_net - lost, time_net=cells.time_net - time_lost)
-    top = plan.grid.edges[last]
+    time_lost = frame["micros_lost"].to_numpy().astype(np.float64)
+    stays = replace(cells, n_net=cells.n_net - lost, micros_net=cells.micros_net - time_lost)
+    top = plan.grid.edges[last] * 1e6
     never = Cells(
         np.concatenate([stays.session, cells.session]),
         np.concatenate([stays.developer, cells.developer]),
         np.concatenate([stays.cell, np.full(cells.cell.size, last)]),
         np.concatenate([stays.n_event, np.zeros(lost.size)]),
         np.concatenate([stays.n_net, lost]),
-        np.concatenate([stays.time_net, lost * top]),
+        np.concatenate([stays.micros_net, lost * top]),
     )
     slopes = []
     for variant in (now, never):

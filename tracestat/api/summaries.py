@@ -283,7 +283,7 @@ def _censored_share(curve: ClusteredCurve, frame: pl.DataFrame, tau: float) -> I
             codes[0],
             codes[1],
             frame["cell"].to_numpy().astype(np.intp),
-            *(frame[name].to_numpy().astype(np.float64) for name in ("n_event", "n_net", "time_net")),
+            *(frame[name].to_numpy().astype(np.float64) for name in ("n_event", "n_net", "micros_net")),
         ),
         Grid(FINE_EDGES),
     )

@@ -6,6 +6,7 @@ frailty) and all keys one slope tells the two apart. Keys enter only through two
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,10 +15,12 @@ from scipy.special import gammaln, polygamma, psi
 
 from tracestat.errors import TracestatError
 from tracestat.resample import ClusterInterval, jackknife_interval, sum_by
+from tracestat.survival.bins import bin_centres
+from tracestat.survival.exposure import exposure_from_exits
 from tracestat.survival.loglinear import fit_loglinear, powers
 from tracestat.survival.slope import bins_used, event_centre
 
-__all__ = ["FrailtyFit", "frailty_loglik", "frailty_pairs", "gamma_frailty", "stratified_slope"]
+__all__ = ["FrailtyFit", "frailty_cells", "frailty_loglik", "frailty_pairs", "gamma_frailty", "stratified_slope"]
 
 _LOG_THETA = (-9.0, 6.0)
 _STARTS = (-2.0, 0.0)
@@ -209,6 +212,12 @@ class _Solved:
     keys: _Keys
     top: _Top
 
+    def rates(self) -> NDArray[np.float64]:
+        """Give hazard and hazard x z per bin at the top, shape (J, 2)."""
+        a, b, _ = self.top.parameters
+        hazards: NDArray[np.float64] = np.exp(a + b * self.keys.z)[:, None] * powers(self.keys.z, 0.0, 1)
+        return hazards
+
 
 def _solve(
     n_k: NDArray[np.float64], X_k: NDArray[np.float64], D: NDArray[np.float64], x: NDArray[np.float64]
@@ -322,54 +331,144 @@ def frailty_pairs(
         raise TracestatError("frailty: one key and one cluster code are needed per row")
     n_keys = int(keys.max(initial=-1)) + 1
     n_row = events.sum(axis=1)
-    n_k = sum_by(n_row, keys, n_keys)
-    solved = _solve(n_k, sum_by(exposure, keys, n_keys), events.sum(axis=0), places)
+    solved = _solve(sum_by(n_row, keys, n_keys), sum_by(exposure, keys, n_keys), events.sum(axis=0), places)
     if solved is None:
         return None
+    expected, moment = _product(exposure, solved.rates())
+    rows = _Rows(keys, n_row, np.einsum("kj,j->k", events, solved.keys.z), expected, moment)
+    return _with_intervals(solved, rows, (clusters, coarser), level)
+
+
+def frailty_cells(
+    key: ArrayLike,
+    cluster: ArrayLike,
+    cell: ArrayLike,
+    n_event: ArrayLike,
+    n_net: ArrayLike,
+    time_net: ArrayLike,
+    edges: Sequence[float],
+    *,
+    coarser: ArrayLike | None = None,
+    level: float = 0.95,
+) -> tuple[FrailtyFit | None, NDArray[np.float64], NDArray[np.float64]]:
+    """Run `frailty_pairs` on rows of single cells, without laying every (key, cluster) out over all bins.
+
+    Parameters
+    ----------
+    key, cluster : array_like of int, shape (R,)
+        Codes from 0 of the key and the cluster of each row.
+    cell : array_like of int, shape (R,)
+        0 below the first edge, 1 to J in the bins, J + 1 above the last edge.
+    n_event, n_net, time_net : array_like, shape (R,)
+        Events; rows and seconds that end in the cell less those that enter in it.
+    edges : sequence of float, length J + 1
+        Edges of the bins, seconds.
+    coarser : array_like of int, shape (R,), optional
+        A second clustering.
+    level : float, default 0.95
+        Nominal coverage.
+
+    Returns
+    -------
+    fit : FrailtyFit or None
+        As `frailty_pairs`.
+    D, X : ndarray, shape (K, J)
+        Events and exposure per key and bin.
+
+    Notes
+    -----
+    What a key is expected to have, sum_j X_j e^(a + b x_j), is linear in its exits: a row of the bin c with n rows and
+    time t adds ``t e_c + n (sum_{j < c} width_j e_j - lo_c e_c)``.
+
+    Examples
+    --------
+    >>> key, cluster, cell, one = [0, 0, 1], [0, 1, 1], [1, 2, 3], [1, 1, 1]
+    >>> fit, D, X = frailty_cells(key, cluster, cell, one, one, [2.0, 5.0, 9.0], (1.0, 4.0, 8.0))
+    >>> D.tolist(), X.tolist()
+    ([[1.0, 1.0], [0.0, 0.0]], [[4.0, 1.0], [3.0, 4.0]])
+    """
+    keys, clusters, cells = (np.asarray(v, dtype=np.intp) for v in (key, cluster, cell))
+    event, exits, time = (np.asarray(v, dtype=np.float64) for v in (n_event, n_net, time_net))
+    bounds = np.asarray(edges, dtype=np.float64)
+    J = bounds.size - 1
+    n_keys = int(keys.max(initial=-1)) + 1
+    lower = np.concatenate([[0.0], bounds])
+    flat = keys * (J + 2) + cells
+    D, n_exit, spent = (sum_by(v, flat, n_keys * (J + 2)).reshape(n_keys, J + 2) for v in (event, exits, time))
+    D, X = D[:, 1 : J + 1], exposure_from_exits(n_exit, spent, lower.tolist())[:, 1 : J + 1]
+    places = bin_centres(edges)
+    solved = _solve(D.sum(axis=1), X, D.sum(axis=0), places)
+    if solved is None:
+        return None, D, X
+    inside = (cells >= 1) & (cells <= J)
+    n_row = np.where(inside, event, 0.0)
+    z = np.concatenate([[0.0], solved.keys.z, [0.0]])
+    sums = []
+    for rate in solved.rates().T:
+        per_cell = np.concatenate([[0.0], rate, [0.0]])
+        before = np.concatenate([[0.0, 0.0], np.cumsum(rate * np.diff(bounds))])
+        sums.append(time * per_cell[cells] + exits * (before - lower * per_cell)[cells])
+    rows = _Rows(keys, n_row, n_row * z[cells], sums[0], sums[1])
+    return _with_intervals(solved, rows, (clusters, coarser), level), D, X
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """What each row of sufficient statistics adds to its key: events, events x z, expected events and their moment."""
+
+    key: NDArray[np.intp]
+    events: NDArray[np.float64]
+    events_z: NDArray[np.float64]
+    expected: NDArray[np.float64]
+    moment: NDArray[np.float64]
+
+
+def _with_intervals(
+    solved: _Solved, rows: _Rows, clusterings: tuple[ArrayLike, ArrayLike | None], level: float
+) -> FrailtyFit:
     intervals = [
-        jackknife_interval(
-            solved.fit.slope,
-            _one_step(solved, keys, np.asarray(codes, dtype=np.intp), n_k, n_row, events, exposure),
-            level,
-        )
-        for codes in (clusters, coarser)
+        jackknife_interval(solved.fit.slope, _one_step(solved, rows, np.asarray(codes, dtype=np.intp)), level)
+        for codes in clusterings
         if codes is not None
     ]
     return replace(solved.fit, interval=intervals[0], coarser=intervals[1] if len(intervals) > 1 else None)
 
 
-def _one_step(
-    solved: _Solved,
-    keys: NDArray[np.intp],
-    clusters: NDArray[np.intp],
-    n_k: NDArray[np.float64],
-    n_row: NDArray[np.float64],
-    events: NDArray[np.float64],
-    exposure: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def _pairs(
+    clusters: NDArray[np.intp], keys: NDArray[np.intp], n_clusters: int, n_keys: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Give the number of each row's pair of cluster and key, and the cluster and key of each number."""
+    code = clusters * n_keys + keys
+    if n_clusters * n_keys <= 4 * code.size + 100_000:  # a table of all pairs is cheaper than sorting
+        number, where = np.arange(n_clusters * n_keys), code
+    else:
+        number, where = np.unique(code, return_inverse=True)
+    cluster, key = np.divmod(number, n_keys)
+    return where.astype(np.intp), cluster.astype(np.intp), key.astype(np.intp)
+
+
+def _one_step(solved: _Solved, rows: _Rows, clusters: NDArray[np.intp]) -> NDArray[np.float64]:
     """Give the slope without each cluster in range."""
-    a, b, log_theta = (float(v) for v in solved.top.parameters)
-    r = float(np.exp(-log_theta))
-    z = solved.keys.z
-    expected_row, moment_row = _product(exposure, np.exp(a + b * z)[:, None] * powers(z, 0.0, 1))
-    n_keys = n_k.size
-    # rows of one (key, cluster) leave together
+    r = float(np.exp(-solved.top.parameters[2]))
+    n_keys = int(rows.key.max(initial=-1)) + 1
     n_clusters = int(clusters.max(initial=-1)) + 1
-    pair, where = np.unique(clusters * n_keys + keys, return_inverse=True)
-    pair_cluster, pair_key = np.divmod(pair, n_keys)
-    pair_n, pair_expected, pair_moment = (sum_by(v, where, pair.size) for v in (n_row, expected_row, moment_row))
-    expected, moment = (sum_by(v, pair_key, n_keys) for v in (pair_expected, pair_moment))
-    before = _key_scores(n_k, expected, moment, r)[pair_key]
-    left = np.maximum(expected[pair_key] - pair_expected, 0.0)
-    after = _key_scores(n_k[pair_key] - pair_n, left, moment[pair_key] - pair_moment, r)
+    # rows of one (key, cluster) leave together
+    where, pair_cluster, pair_key = _pairs(clusters, rows.key, n_clusters, n_keys)
+    n, expected, moment = (sum_by(v, where, pair_key.size) for v in (rows.events, rows.expected, rows.moment))
+    n_k, expected_k, moment_k = (sum_by(v, rows.key, n_keys) for v in (rows.events, rows.expected, rows.moment))
+    before = _key_scores(n_k, np.maximum(expected_k, 0.0), moment_k, r)[pair_key]
+    left = np.maximum(expected_k[pair_key] - expected, 0.0)
+    after = _key_scores(np.maximum(n_k[pair_key] - n, 0.0), left, moment_k[pair_key] - moment, r)
     change = sum_by(after - before, pair_cluster, n_clusters)
-    change[:, 0] -= sum_by(n_row, clusters, n_clusters)
-    change[:, 1] -= sum_by(np.einsum("kj,j->k", events, z), clusters, n_clusters)
-    active = sum_by(n_row + exposure.sum(axis=1), clusters, n_clusters) > 0
+    events = sum_by(rows.events, clusters, n_clusters)
+    change[:, 0] -= events
+    change[:, 1] -= sum_by(rows.events_z, clusters, n_clusters)
+    # exposure is what an expected number comes from; of nothing, rounding leaves next to nothing
+    active = events + sum_by(rows.expected, clusters, n_clusters) > 1e-9
     free = 2 if solved.fit.at_bound else 3
     hessian = solved.top.hessian[:free, :free]
     step = np.linalg.solve(hessian, -change[active][:, :free].T)
-    replicates: NDArray[np.float64] = b + step[1]
+    replicates: NDArray[np.float64] = solved.top.parameters[1] + step[1]
     return replicates
 
 

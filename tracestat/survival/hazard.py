@@ -17,7 +17,7 @@ from tracestat.results import NOT_AVAILABLE, Bin, Interval, Slopes, WithinKey
 from tracestat.survival.bins import Grid, Window, bin_centres
 from tracestat.survival.blocks import Block, block_centres, block_sums, merge_blocks, support
 from tracestat.survival.exposure import exposure_from_exits, group_cells
-from tracestat.survival.frailty import frailty_pairs, stratified_slope
+from tracestat.survival.frailty import frailty_cells, stratified_slope
 from tracestat.survival.headline import headline
 from tracestat.survival.intervals import bin_hazards, curvature_jackknife, local_slope_jackknife, slope_jackknife
 from tracestat.survival.slope import ols_slope, power_law_slope, slope_note
@@ -51,8 +51,9 @@ class Cells:
         Codes from 0 without gaps.
     cell : ndarray of int
         Cell of the grid.
-    n_event, n_net, time_net : ndarray
-        Events; rows and seconds that end in the cell less those that enter in it.
+    n_event, n_net, micros_net : ndarray
+        Events; rows and microseconds that end in the cell less those that enter in it. Microseconds are whole
+        numbers, so that sums do not depend on the order of the rows.
     """
 
     session: Codes
@@ -60,7 +61,7 @@ class Cells:
     cell: Codes
     n_event: Floats
     n_net: Floats
-    time_net: Floats
+    micros_net: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +150,10 @@ def _totals(cells: Cells, code: Codes, n: int, grid: Grid) -> tuple[Floats, Floa
     """Add up rows per (code, cell) and turn them into events and exposure."""
     flat = code * grid.n_cells + cells.cell
     size = n * grid.n_cells
-    events, exits, time = (
-        sum_by(values, flat, size).reshape(n, grid.n_cells) for values in (cells.n_event, cells.n_net, cells.time_net)
+    events, exits, micros = (
+        sum_by(values, flat, size).reshape(n, grid.n_cells) for values in (cells.n_event, cells.n_net, cells.micros_net)
     )
-    return events, exposure_from_exits(exits, time, grid.edges)
+    return events, exposure_from_exits(exits, micros / 1e6, grid.edges)
 
 
 def session_cells(cells: Cells, grid: Grid) -> SessionCells:
@@ -174,7 +175,7 @@ def session_cells(cells: Cells, grid: Grid) -> SessionCells:
     --------
     >>> grid = Grid((0.0, 1.0, 4.0))
     >>> one = np.zeros(1, dtype=np.intp)
-    >>> rows = Cells(one, one, one + 1, np.ones(1), np.ones(1), np.array([3.0]))
+    >>> rows = Cells(one, one, one + 1, np.ones(1), np.ones(1), np.array([3e6]))
     >>> session_cells(rows, grid).exposure
     array([[1., 2., 0.]])
     """
@@ -372,29 +373,30 @@ def within_keys(
     if pooled is None:
         return ()
     J = data.n_bins
-    x = bin_centres(data.edges)[:J]
+    edges = data.edges[: J + 1]
     # the bins in use suffice here: 0 is what lies below them, J + 1 what lies above
-    bins = Grid((0.0, *data.edges[: J + 1]))
-    coarse = replace(cells, cell=np.clip(grid.base_bins(data.edges) + 1, 0, J + 1)[cells.cell])
-    n_sessions = int(cells.session.max(initial=-1)) + 1
+    cell = np.clip(grid.base_bins(data.edges) + 1, 0, J + 1)[cells.cell]
     found = []
     for columns, code in keys.items():
-        pair, pair_of = np.unique(code.astype(np.int64) * n_sessions + cells.session, return_inverse=True)
-        D, X = (v[:, 1 : J + 1] for v in _totals(coarse, pair_of.astype(np.intp), pair.size, bins))
-        key, session = (pair // n_sessions).astype(np.intp), (pair % n_sessions).astype(np.intp)
-        used = X.sum(axis=1) > 0
-        key_used = np.unique(key[used], return_inverse=True)[1].astype(np.intp)
-        n_keys = int(key_used.max(initial=-1)) + 1
-        if n_keys < 2:
-            found.append(WithinKey(columns, n_keys, pooled, NOT_AVAILABLE, None, None, notes=("only one key",)))
+        fit_of_key, D, X = frailty_cells(
+            code,
+            cells.session,
+            cell,
+            cells.n_event,
+            cells.n_net,
+            cells.micros_net / 1e6,
+            edges,
+            coarser=cells.developer,
+        )
+        n_keys = int(np.count_nonzero(X.sum(axis=1) > 0))
+        if n_keys < 2 or fit_of_key is None or fit_of_key.interval is None or fit_of_key.coarser is None:
+            note = "only one key" if n_keys < 2 else "no fit"
+            found.append(WithinKey(columns, n_keys, pooled, NOT_AVAILABLE, None, None, notes=(note,)))
             continue
-        rows = (key_used, session[used], D[used], X[used])
-        made = frailty_pairs(*rows, x, coarser=data.developer[session[used]])
-        if made is None or made.interval is None or made.coarser is None:
-            found.append(WithinKey(columns, n_keys, pooled, NOT_AVAILABLE, None, None, notes=("no fit",)))
-            continue
-        stratified = stratified_slope(sum_by(D[used], key_used, n_keys), sum_by(X[used], key_used, n_keys), x)
-        notes = ("theta at the end of its range",) if made.at_bound else ()
-        slope = headline(made.interval, made.coarser)
-        found.append(WithinKey(columns, n_keys, pooled, slope, made.theta, made.mixing_share, stratified, notes))
+        notes = ("theta at the end of its range",) if fit_of_key.at_bound else ()
+        slope = headline(fit_of_key.interval, fit_of_key.coarser)
+        stratified = stratified_slope(D, X, bin_centres(edges))
+        found.append(
+            WithinKey(columns, n_keys, pooled, slope, fit_of_key.theta, fit_of_key.mixing_share, stratified, notes)
+        )
     return tuple(found)

@@ -10,6 +10,7 @@ from scipy.optimize import minimize, minimize_scalar
 from tests.survival.data import CENTRES, Floats, cluster_bins, hazard_tables, quick
 from tracestat.errors import TracestatError
 from tracestat.resample import sum_by
+from tracestat.survival.bins import bin_centres
 from tracestat.survival.frailty import (
     _Keys,
     frailty_cells,

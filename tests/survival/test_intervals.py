@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose
+from scipy.special import stdtrit
 
 from tests.survival.data import CENTRES, WEIBULL, WEIBULL_CLUSTERS, Floats, R, cluster_bins, hazard_tables, quick
 from tracestat.survival.exposure import poisson_interval
@@ -150,7 +151,10 @@ def test_hazards_of_bins_and_their_bounds() -> None:
     se, _ = bin_log_hazard_se(D, X)
     assert_allclose(hazards.hazard[0], D[:, 0].sum() / X[:, 0].sum(), rtol=1e-12)
     some = [0, 1, 6]
-    assert_allclose(np.log(hazards.high[some] / hazards.low[some]), 2 * 1.959963984540 * se[some], rtol=1e-9)
+    # Student's t with the clusters that reach the bin, and never narrower than independent rows
+    t = stdtrit(np.count_nonzero(X > 0, axis=0)[some] - 1, 0.975)
+    wide = np.maximum(se[some], 1 / np.sqrt(D.sum(axis=0)[some]))
+    assert_allclose(np.log(hazards.high[some] / hazards.low[some]), 2 * t * wide, rtol=1e-9)
     low, high = poisson_interval(D.sum(axis=0), np.where(X.sum(axis=0) > 0, X.sum(axis=0), 1))
     assert (hazards.hazard[3], hazards.low[3]) == (0, 0)
     assert_allclose(hazards.high[3], high[3], rtol=1e-12)
@@ -187,3 +191,10 @@ def test_order_of_clusters_does_not_matter(table: tuple[Floats, Floats, Floats])
     assert (plain.se is None) == (turned.se is None)
     if plain.se is not None:
         assert turned.se == pytest.approx(plain.se, rel=1e-6)
+
+
+def test_two_alike_clusters_do_not_make_an_interval_of_no_width() -> None:
+    hazards = bin_hazards([[1.0], [1.0]], [[6.0], [6.0]])
+    low, high = poisson_interval([2.0], [12.0])
+    assert hazards.low[0] < low[0]
+    assert hazards.high[0] > high[0]

@@ -79,7 +79,8 @@ def test_max_t_by_definition() -> None:
     pairs = [(a, b) for a in range(4) for b in range(a + 1, 4)]
     assert [(c.start, c.stop) for c in test.contrasts] == pairs
     C = np.stack([U[:, b] - U[:, a] for a, b in pairs], axis=1)
-    null = W @ C / np.sqrt((C**2).sum(axis=0))
+    share = W @ C / np.sqrt((C**2).sum(axis=0))
+    null = share / np.sqrt((1 - share**2 / 60) * 60 / 59)
     assert test.critical == pytest.approx(np.quantile(null.max(axis=1), 0.95), rel=1e-9)
     t = np.array([c.log_ratio / c.se for c in test.contrasts if c.se])
     # step-down: each p over the contrasts that are not larger, and never below that of a larger one

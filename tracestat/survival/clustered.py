@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
 
 from tracestat.resample import ClusterInterval, sum_by
 from tracestat.results import Bounds, Interval
@@ -36,7 +37,7 @@ class ClusteredCurve:
     at : ndarray, shape (M,)
         Chosen times, seconds.
     session, developer : ndarray, shape (M,), or None
-        Variance at these times; None for fewer than two clusters.
+        Variance at these times, widened for few clusters; None for fewer than two.
     n_sessions, n_developers : int
     """
 
@@ -118,11 +119,25 @@ def clustered_curve(
     return ClusteredCurve(
         curve,
         np.asarray(at, dtype=np.float64),
-        clustered_variance(U),
-        clustered_variance(sum_by(U, developer, n_developers)),
+        _variance(U, V),
+        _variance(sum_by(U, developer, n_developers), V),
         U.shape[0],
         n_developers,
     )
+
+
+def _variance(U: Floats, independent: Floats) -> Floats | None:
+    """Give the clustered variance, never below that of independent rows, widened to Student's t.
+
+    The intervals made of it use the normal quantile; with few clusters t is larger, so the variance takes the square
+    of their ratio.
+    """
+    clustered = clustered_variance(U)
+    if clustered is None:
+        return None
+    ratio = float(stdtrit(U.shape[0] - 1, 0.975) / ndtri(0.975))
+    widened: Floats = np.maximum(clustered, independent) * ratio**2
+    return widened
 
 
 def _finite(value: float) -> float | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
+from scipy.special import stdtrit
 
 from tracestat.resample import (
     ClusterInterval,
@@ -331,7 +331,7 @@ def bin_hazards(D_g: ArrayLike, X_g: ArrayLike, level: float = 0.95) -> BinHazar
     Returns
     -------
     BinHazards
-        ``lambda exp(-+ z se)``; for bins whose events all lie in one cluster, or that have none, the exact Poisson
+        ``lambda exp(-+ t se)`` with the clustered ``se``, or that of independent rows if it is larger; for bins whose events all lie in one cluster, or that have none, the exact Poisson
         interval.
 
     Examples
@@ -344,7 +344,10 @@ def bin_hazards(D_g: ArrayLike, X_g: ArrayLike, level: float = 0.95) -> BinHazar
     se, effect = bin_log_hazard_se(events, exposure)
     hazard = D / np.where(X > 0, X, np.nan)
     low, high = poisson_interval(D, X, level)
-    spread = np.exp(float(ndtri(0.5 + level / 2)) * se)
+    # never narrower than if rows were independent; Student's t with the clusters that reach the bin
+    reach = np.count_nonzero(exposure > 0, axis=0)
+    student = stdtrit(np.maximum(reach - 1, 1), 0.5 + level / 2)
+    spread = np.exp(student * np.maximum(se, 1 / np.sqrt(np.maximum(D, 1))))
     # events of one cluster alone say nothing about how clusters vary
     clustered = np.isfinite(se) & (np.count_nonzero(events > 0, axis=0) > 1)
     low, high = np.where(clustered, hazard / spread, low), np.where(clustered, hazard * spread, high)

@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 Family = Literal["adjacent", "any"]
+_LEAST_SPREAD = 0.05  # a draw in which all of a few clusters pull one way has next to no spread of its own
 _CHUNK = 128  # draws multiplied at a time, so that their floats stay in the cache
 
 
@@ -47,7 +48,7 @@ class RiseContrast:
     log_ratio : float
         ln of the later hazard over the earlier one; above 0 is a rise.
     se : float or None
-        Clustered standard error; None if it does not exist (fewer than two clusters, or no variation).
+        Clustered standard error, or that of independent rows if it is larger; None if it does not exist (fewer than two clusters, or no variation).
     se_naive : float
         Standard error if rows were independent.
     p_adjusted : float or None
@@ -195,6 +196,12 @@ def rise_test(
     ------
     TracestatError
         If a block holds no events.
+
+    Notes
+    -----
+    With 20 to 60 clusters of uneven size the plain statistic rejects far too often (a quarter of tables with a
+    constant hazard): its standard error can fall below that of independent rows, and draws that are not studentised
+    have a normal tail. Both are mended here; the studies hold such designs.
 
     References
     ----------
@@ -368,18 +375,23 @@ def _contrasts(
 ) -> _Contrasts:
     early, late = _pairs(events.size, family)
     log_hazard = np.log(events / exposure)
+    naive = np.sqrt(1 / events[early] + 1 / events[late])
     squares = np.sum((influence[:, late] - influence[:, early]) ** 2, axis=0)
     # rounding alone gives about 1e-32
     testable = (squares > 1e-24) & (n_clusters >= 2)
     null = None
     if drawn is not None:
-        null = (drawn[:, late[testable]] - drawn[:, early[testable]]) / np.sqrt(squares[testable])
+        share = (drawn[:, late[testable]] - drawn[:, early[testable]]) / np.sqrt(squares[testable])
+        # each draw is divided by its own standard error, as t is: with few clusters the tail is Student's, not normal
+        spread = np.maximum(1 - share**2 / n_clusters, _LEAST_SPREAD) * (n_clusters / max(n_clusters - 1, 1))
+        null = share / np.sqrt(spread)
     return _Contrasts(
         early,
         late,
         log_hazard[late] - log_hazard[early],
-        np.sqrt(n_clusters / max(n_clusters - 1, 1) * squares),
-        np.sqrt(1 / events[early] + 1 / events[late]),
+        # a few uneven clusters can look more alike than independent rows would be: never below the Poisson error
+        np.maximum(np.sqrt(n_clusters / max(n_clusters - 1, 1) * squares), naive),
+        naive,
         testable,
         null,
         n_clusters,

@@ -31,7 +31,7 @@ spell AS (
     WHERE d.excluded IS NULL AND ($rows = 'all' OR d.row_kind = $rows) AND {where}
 ),
 step AS (
-    SELECT * EXCLUDE (seconds, observed, enters_at), CASE WHEN seconds > enters_at THEN 'end' ELSE 'early' END AS kind,
+    SELECT * EXCLUDE (seconds, observed, enters_at), CASE WHEN enters_at = 0 OR seconds > enters_at THEN 'end' ELSE 'early' END AS kind,
         seconds AS at_seconds, observed
     FROM spell
     UNION ALL BY NAME

@@ -182,6 +182,7 @@ def hazard_cells(trace: Trace, selection: Selection, grid: Sequence[float], edge
     # an entry is a negative end; a row that ended before it would have entered counts, but shows nothing
     sign = pl.col("kind").replace_strict({"end": 1, "early": 0, "entry": -1}, return_dtype=pl.Int8)
     counted = counted.with_columns(sign=sign, is_row=pl.col("kind") != "entry", is_end=pl.col("kind") == "end")
+    counted = counted.with_columns(n_early=pl.col("n") * (pl.col("kind") == "early"))
     return counted.select(
         pl.exclude("kind", "sign", "is_row", "is_end", "n", "n_seen", "micros", "micros_lost"),
         n=pl.col("n") * pl.col("is_row"),

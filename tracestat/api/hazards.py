@@ -154,13 +154,15 @@ def _group(
     windows = sorted({window for each in holes.values() for window in each})
     # the exact power law cuts a hole out of all rows alike, so it needs one provider
     one = tuple(windows) if len(holes) == 1 else ()
+    late = bool((exposure["n_net"] < 0).any())
     parts = {}
     for name, edges, moved in (("base", plan.edges, plan.moved), ("upper", plan.upper, plan.upper_moved)):
         if edges is None or moved is None:
             continue
         for kept, mask in (("kept", None), ("cut", cut)):
             data, other = (range_data(sessions, plan.grid, e, mask) for e in (edges, moved))
-            exact = counts if kept == "kept" or len(holes) == 1 else None
+            # rows that enter late are not in the counts per duration
+            exact = counts if (kept == "kept" or len(holes) == 1) and not late else None
             fit = fit_range(data, exact, one if kept == "cut" else ())
             parts[f"{name} {kept}"] = _Part(data, other, fit)
     return _Group(
@@ -266,13 +268,17 @@ def hazard(
     plain = selection.definition == "tracelab"
     made = _with_rises(groups, plan, selection, draws=0 if plain else draws, seed=seed, min_n=min_n or 0)
     excluded = excluded_of(opened, selection)
-    below = int(cells.filter(cells["cell"] == 0)["n"].sum() or 0)
+    # rows of a coarse clock that ended before they could enter say nothing about any bin
+    early = int(cells["n_early"].sum())
+    lowest = np.flatnonzero(plan.grid.base_bins(plan.edges) == -1)
+    below = cells.filter(cells["cell"].is_in(lowest.tolist()))
+    below_first = int((below["n"] - below["n_early"]).sum())
     head = head_of(
         opened,
         selection,
         "hazard",
         seed=seed,
-        excluded={**excluded.counts, "below_first_edge": below},
+        excluded={**excluded.counts, "below_first_edge": below_first, **({"below_resolution": early} if early else {})},
         notes=excluded.notes,
     )
     return HazardResult(head, tuple(without_intervals(group) for group in made) if plain else tuple(made))
@@ -347,25 +353,31 @@ def _result(group: _Group, plan: _Plan, selection: Selection, rise: Mapping[str,
         }
     base, cut = parts["base kept"], parts["base cut"]
     notes = list(base.fit.notes)
+    notes += [f"deadlines cut: {note}" for note in cut.fit.notes if note not in notes]
     in_range = _developers_in_range(base.data)
-    if in_range < ENOUGH_CLUSTERS:
+    if in_range < ENOUGH_CLUSTERS and base.fit.available:
         of = int(group.exposure["developer_id"].n_unique())
         told = f"{in_range}" if in_range == of else f"{in_range} of {of} in range"
         notes.append(FEW_DEVELOPERS.format(n=told))
     bounds = _censoring_bounds(group, plan) if base.fit.available else None
     if bounds is not None and None not in bounds:
+        lost = int(group.exposure["n_lost"].sum())
         notes.append(
-            f"{int(group.exposure['n_lost'].sum()):,} rows are censored: had they all ended then, the slope "
+            f"{lost:,} {'row is' if lost == 1 else 'rows are'} censored: had they all ended then, the slope "
             f"would be {bounds[0]:.3f}; had none ended in the range, {bounds[1]:.3f} (deadlines kept)"
         )
     bins, effect = hazard_bins(group.sessions, plan.grid, plan.edges)
     bins_cut, _ = hazard_bins(group.sessions, plan.grid, plan.edges, group.cut)
+    if "end_kind" in selection.keys and not events:
+        # lost and open rows are censored: there is no cause whose hazard they could show
+        bins, bins_cut, effect = (), (), ()
+        notes = ["no end of this kind was seen: these rows are censored, and at risk in the other kinds"]
     upper = None
     if "upper kept" in parts and plan.upper is not None:
         high, high_cut = parts["upper kept"], parts["upper cut"]
-        notes += [f"from {plan.upper[0]:g} s: {note}" for note in high.fit.notes if base.fit.available]
+        notes += [f"from {high.data.edges[0]:g} s: {note}" for note in high.fit.notes if base.fit.available]
         upper = UpperRange(
-            plan.upper[0],
+            high.data.edges[0],
             high.fit.slope,
             high.fit.curvature,
             rise["upper kept"],

@@ -32,9 +32,10 @@ from tracestat.durations import (
     summary_counts,
     summary_shares,
 )
-from tracestat.resample import ClusterInterval, sum_by
+from tracestat.resample import sum_by
 from tracestat.results import (
     NOT_AVAILABLE,
+    Bounds,
     HumanShare,
     Interval,
     Over,
@@ -63,6 +64,8 @@ __all__ = ["summary"]
 
 _WITHIN = (1.0, 10.0, 60.0)
 _OVER = 60.0
+_FEW_CENSORED = 0.01
+_UP_TO = "shares of time count up to the longest completed duration, {:g} s, since rows are censored"
 Floats = NDArray[np.float64]
 
 
@@ -246,11 +249,15 @@ def _over(curve: ClusteredCurve, shares: pl.DataFrame, cells: pl.DataFrame | Non
     last_event = float(steps.time[steps.n_event > 0].max(initial=0.0))
     if not has_censored:
         of_time = _both(sums["seconds"], sums["seconds_over"], developer)
+    elif last_event > _OVER and steps.n_censored.sum() < _FEW_CENSORED * (steps.n_censored + steps.n_event).sum():
+        # with hardly any row censored the ratio of sums knows the tail better than a grid of bins does
+        value = share_of_time_curve(steps, _OVER, last_event)
+        ratio = _both(sums["seconds"], sums["seconds_over"], developer)
+        of_time = ratio if value is None else _shifted(ratio, value)
+        notes.append(_UP_TO.format(last_event))
     elif last_event > _OVER and cells is not None:
         of_time = _censored_share(curve, cells, last_event)
-        notes.append(
-            f"shares of time count up to the longest completed duration, {last_event:g} s, since rows are censored"
-        )
+        notes.append(_UP_TO.format(last_event))
     else:
         of_time = Interval(0.0 if last_event <= _OVER and float(sums["seconds_over"].sum()) == 0 else None)
     n = steps.n_event + steps.n_censored
@@ -295,10 +302,23 @@ def _censored_share(curve: ClusteredCurve, frame: pl.DataFrame, tau: float) -> I
     ]
     if value is None or found[0] is None or found[1] is None:
         return NOT_AVAILABLE
-    moved = [_moved(interval, value - interval.value) for interval in found if interval is not None]
-    return headline(moved[0], moved[1])
+    return _shifted(headline(found[0], found[1]), value)
 
 
-def _moved(interval: ClusterInterval, by: float) -> ClusterInterval:
-    low, high = (None if b is None else min(1.0, max(0.0, b + by)) for b in interval.bounds)
-    return replace(interval, value=interval.value + by, low=low, high=high)
+def _shifted(interval: Interval, value: float) -> Interval:
+    """Move a share with its bounds to a better estimate of the same, within [0, 1]."""
+    by = value - (interval.value or 0.0)
+
+    def moved(bounds: Bounds) -> Bounds:
+        low, high = (None if b is None else min(1.0, max(0.0, b + by)) for b in bounds)
+        return low, high
+
+    low, high = moved((interval.low, interval.high))
+    return replace(
+        interval,
+        value=value,
+        low=low,
+        high=high,
+        session=interval.session and moved(interval.session),
+        developer=interval.developer and moved(interval.developer),
+    )

@@ -267,9 +267,13 @@ def range_data(
         Cells to leave out: the windows of the deadlines.
     """
     D, X = _bins(data, grid, edges, len(edges) - 1, cut)
+    # a clock too coarse for the first bins leaves them without exposure: the range begins where there is some
+    seen = np.flatnonzero(X.sum(axis=0) > 0)
+    first = min(int(seen[0]), len(edges) - 2) if seen.size else 0
+    D, X = D[:, first:], X[:, first:]
     total = D.sum(axis=0)
     blocks, _ = merge_blocks(total)
-    return RangeData(D, X, data.developer, tuple(map(float, edges)), support(total), tuple(blocks))
+    return RangeData(D, X, data.developer, tuple(map(float, edges[first:])), support(total), tuple(blocks))
 
 
 def fit_range(data: RangeData, counts: TimeCounts | None = None, holes: Sequence[Window] = ()) -> RangeFit:
@@ -299,6 +303,8 @@ def fit_range(data: RangeData, counts: TimeCounts | None = None, holes: Sequence
     x = bin_centres(data.edges)[:J]
     D_dev, X_dev = (v[:, :J] for v in data.by_developer())
     poisson = _both(slope_jackknife(D, X, x), slope_jackknife(D_dev, X_dev, x))
+    if poisson.value is None:
+        return replace(NO_FIT, notes=("no slope: the events lie in a single bin, or the fit has no maximum",))
     bend = _both(curvature_jackknife(D, X, x), curvature_jackknife(D_dev, X_dev, x))
     inside = [at for at in LOCAL_AT if start <= at <= stop]
     local = local_slope_jackknife(D, X, x, np.log(inside)) if inside else None

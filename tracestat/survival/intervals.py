@@ -331,8 +331,8 @@ def bin_hazards(D_g: ArrayLike, X_g: ArrayLike, level: float = 0.95) -> BinHazar
     Returns
     -------
     BinHazards
-        ``lambda exp(-+ t se)`` with the clustered ``se``, or that of independent rows if it is larger; for bins whose events all lie in one cluster, or that have none, the exact Poisson
-        interval.
+        ``lambda exp(-+ t se)`` with the clustered ``se``, or that of independent rows if it is larger; for bins whose
+        events all lie in one cluster, or that have none, the exact Poisson interval.
 
     Examples
     --------

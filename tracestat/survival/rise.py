@@ -48,7 +48,8 @@ class RiseContrast:
     log_ratio : float
         ln of the later hazard over the earlier one; above 0 is a rise.
     se : float or None
-        Clustered standard error, or that of independent rows if it is larger; None if it does not exist (fewer than two clusters, or no variation).
+        Clustered standard error, or that of independent rows if it is larger; None if it does not exist (fewer than
+        two clusters, or no variation).
     se_naive : float
         Standard error if rows were independent.
     p_adjusted : float or None

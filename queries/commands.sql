@@ -3,22 +3,26 @@
 -- columns: as calls; then finished_after_seconds (the process was still seen running then: it ended in
 --   (finished_after_seconds, seconds]), n_polls
 -- invariants: finished_after_seconds <= seconds; observed only for completed; a poll belongs to at most one command
-WITH call AS NOT MATERIALIZED (
-    SELECT d.*, c.tool_call_id AS call_id, c.continuation_of_tool_call_id AS continuation_of, c.result_at AS ended_at,
-        c.command_status
-    FROM calls AS d JOIN tool_calls AS c ON c.rowid = d.call_pk - 1
-    WHERE d.tool_class IN ('shell', 'poll')
+WITH linked AS (
+    SELECT d.call_pk, d.session_pk, d.round_pk, d.tool_index, d.started_at, d.end_kind, c.result_at AS ended_at,
+        c.command_status, c.continuation_of_tool_call_id AS continuation_of
+    FROM tool_calls AS c JOIN calls AS d ON d.call_pk = c.rowid + 1
+    WHERE c.continuation_of_tool_call_id IS NOT NULL
 ),
-launch AS NOT MATERIALIZED (
-    SELECT * FROM call WHERE tool_class = 'shell' AND continuation_of IS NULL
+-- only launches that some poll names need their status; the others are over when they return
+launch AS (
+    SELECT d.call_pk, d.session_pk, d.round_pk, d.tool_index, d.started_at, d.end_kind, c.result_at AS ended_at,
+        c.command_status, c.tool_call_id AS call_id
+    FROM tool_calls AS c JOIN calls AS d ON d.call_pk = c.rowid + 1
+    WHERE c.continuation_of_tool_call_id IS NULL AND d.tool_class = 'shell'
+        AND c.tool_call_id IN (SELECT continuation_of FROM linked)
 ),
 -- the link of a poll names the launch; where a session repeats that id, the nearest launch before the poll is meant
 poll AS (
     SELECT l.call_pk AS command_pk, c.call_pk, c.round_pk, c.tool_index, c.started_at, c.ended_at, c.command_status,
         c.end_kind
-    FROM call AS c JOIN launch AS l
+    FROM linked AS c JOIN launch AS l
         ON l.session_pk = c.session_pk AND l.call_id = c.continuation_of AND l.round_pk <= c.round_pk
-    WHERE c.continuation_of IS NOT NULL
     QUALIFY row_number() OVER (PARTITION BY c.call_pk ORDER BY l.round_pk DESC, l.call_pk DESC) = 1
 ),
 member AS (
@@ -57,15 +61,19 @@ told AS (
              WHEN c.finished_at IS NOT NULL THEN 'completed'
              WHEN c.lost_kind IS NOT NULL THEN c.lost_kind
              ELSE 'deadline' END AS final_kind,
-        CASE WHEN c.command_pk IS NULL THEN l.ended_at ELSE coalesce(c.finished_at, c.last_running) END AS end_at,
-        CASE WHEN c.command_pk IS NOT NULL THEN c.last_running
-             WHEN l.end_kind = 'deadline' THEN l.ended_at END AS last_running
-    FROM launch AS l LEFT JOIN chain AS c ON c.command_pk = l.call_pk
+        CASE WHEN c.command_pk IS NULL THEN l.seconds
+             ELSE coalesce(date_diff('microsecond', l.started_at, coalesce(c.finished_at, c.last_running)) / 1e6,
+                l.seconds) END AS command_seconds,
+        CASE WHEN c.command_pk IS NOT NULL
+                THEN coalesce(date_diff('microsecond', l.started_at, c.last_running) / 1e6, 0)
+             WHEN l.end_kind = 'deadline' THEN l.seconds ELSE 0 END AS finished_after_seconds
+    FROM calls AS l LEFT JOIN chain AS c ON c.command_pk = l.call_pk
+    WHERE l.tool_class = 'shell' AND l.call_pk NOT IN (SELECT call_pk FROM linked)
 )
 SELECT
     provider, developer, session, project, tool, tool_class, command_class, command_skeleton, model, n_calls,
     mixed_key, started_at,
-    coalesce(date_diff('microsecond', started_at, end_at) / 1e6, seconds) AS seconds,
+    command_seconds AS seconds,
     0e0 AS entry_seconds,
     final_kind = 'completed' AS observed,
     final_kind AS end_kind,
@@ -73,6 +81,6 @@ SELECT
     CAST(NULL AS DOUBLE) AS internal_seconds,
     CAST(NULL AS DOUBLE) AS effective_seconds,
     context_tokens, is_copy,
-    coalesce(date_diff('microsecond', started_at, last_running) / 1e6, 0) AS finished_after_seconds,
+    finished_after_seconds,
     n_polls, wall_zero_inflated, permission_mode, is_subagent, session_pk, round_pk, tool_index, call_pk
 FROM told

@@ -52,7 +52,7 @@ batch AS (
     GROUP BY round_pk
 ),
 -- the results of a batch may carry one stamp: then a yield is what held them back
-last_of_several AS (
+last_row_of_several AS (
     SELECT c.round_pk,
         max((CASE WHEN c.command_status = 'running' THEN 1048576 ELSE 0 END + least(greatest(c.tool_index, 0), 1048575))
             * 549755813888 + c.call_row) % 549755813888 AS last_row
@@ -60,27 +60,31 @@ last_of_several AS (
     WHERE b.n_calls > 1
     GROUP BY c.round_pk
 ),
+last_of_several AS (
+    SELECT r.round_pk, c.tool_name, c.command_skeleton, c.command_status
+    FROM last_row_of_several AS r JOIN tool_calls AS c ON c.rowid = r.last_row
+),
 pause AS (
     SELECT s.session_pk, s.provider, s.round_index, s.session_end, s.next_output, b.*,
-        CASE WHEN b.n_calls = 1 AND b.n_without_result = 0 THEN b.key_row ELSE l.last_row END AS last_row,
         coalesce(s.last_output, b.last_emitted) AS out_at,
         b.n_without_result = 0 AND s.next_output < b.last_result
             AND s.next_output >= coalesce(s.last_output, b.last_emitted) AS superseded
-    FROM batch AS b
-    JOIN session_round AS s ON s.round_pk = b.round_pk
-    LEFT JOIN last_of_several AS l ON l.round_pk = b.round_pk
+    FROM batch AS b JOIN session_round AS s ON s.round_pk = b.round_pk
 ),
 -- a pause without all its results is censored at the next stamp of a later round of its session; results do not
 -- count, since those of its other calls are listed there too
-next_stamp AS (
-    SELECT p.round_pk, min(e."timestamp") AS next_at
+later_round AS MATERIALIZED (
+    SELECT p.round_pk AS lost_pk, p.out_at, s.round_pk
     FROM pause AS p
     JOIN session_round AS s ON s.session_pk = p.session_pk
         AND (s.round_index > p.round_index OR (s.round_index = p.round_index AND s.round_pk > p.round_pk))
-    JOIN timing_events AS e ON e.round_pk = s.round_pk AND e."timestamp" >= p.out_at
-        AND e.event_type <> 'tool_result'
     WHERE p.n_without_result > 0
-    GROUP BY p.round_pk
+),
+next_stamp AS (
+    SELECT r.lost_pk AS round_pk, min(e."timestamp") AS next_at
+    FROM later_round AS r JOIN timing_events AS e ON e.round_pk = r.round_pk AND e."timestamp" >= r.out_at
+    WHERE e.event_type <> 'tool_result'
+    GROUP BY r.lost_pk
 ),
 -- several calls: the union of their intervals, cut at the last output
 piece AS (
@@ -97,9 +101,13 @@ busy AS (
     GROUP BY round_pk
 ),
 -- resumed and forked sessions repeat earlier rounds with the same ids and stamps
+repeated AS (
+    SELECT call_hash FROM pause GROUP BY call_hash HAVING count(*) > 1
+),
 copied AS (
     SELECT provider, call_hash, n_calls, out_at, last_result, min(round_pk) AS original_pk
     FROM pause
+    WHERE call_hash IN (SELECT call_hash FROM repeated)
     GROUP BY ALL
     HAVING count(*) > 1
 ),
@@ -112,31 +120,38 @@ resolution AS (
     GROUP BY r.provider, c.tool_name
 ),
 ended AS (
-    SELECT p.*, b.busy_seconds, l.tool_name AS last_tool, l.command_skeleton AS last_skeleton,
+    SELECT p.*, b.busy_seconds, k.tool_name, k.command_skeleton, k.executables, k.asked_limit_seconds,
+        k.permission_mode, k.is_subagent,
+        CASE WHEN p.n_calls > 1 THEN l.tool_name WHEN p.n_without_result = 0 THEN k.tool_name END AS last_tool,
+        CASE WHEN p.n_calls > 1 THEN l.command_skeleton WHEN p.n_without_result = 0 THEN k.command_skeleton END
+            AS last_skeleton,
+        p.n_calls = 1 AND p.n_without_result = 0 OR l.round_pk IS NOT NULL AS has_last,
         CASE WHEN p.n_without_result > 0 AND n.next_at IS NOT NULL THEN 'lost'
              WHEN p.n_without_result > 0 THEN 'open'
              WHEN p.superseded THEN 'superseded'
-             WHEN l.command_status = 'running' THEN 'deadline'
-             WHEN l.command_status = 'aborted' THEN 'interrupted'
+             WHEN CASE WHEN p.n_calls > 1 THEN l.command_status ELSE k.command_status END = 'running' THEN 'deadline'
+             WHEN CASE WHEN p.n_calls > 1 THEN l.command_status ELSE k.command_status END = 'aborted'
+                THEN 'interrupted'
              ELSE 'completed' END AS end_kind,
         CASE WHEN p.n_without_result > 0 THEN coalesce(n.next_at, greatest(p.session_end, p.out_at))
              WHEN p.superseded THEN p.next_output
              ELSE greatest(p.last_result, p.out_at) END AS end_at
     FROM pause AS p
+    JOIN tool_calls AS k ON k.rowid = p.key_row
+    LEFT JOIN last_of_several AS l ON l.round_pk = p.round_pk
     LEFT JOIN next_stamp AS n ON n.round_pk = p.round_pk
     LEFT JOIN busy AS b ON b.round_pk = p.round_pk
-    LEFT JOIN tool_calls AS l ON l.rowid = p.last_row
 )
 SELECT
     s.provider, s.developer, s.session_id AS session, r.project,
-    k.tool_name AS tool, t.tool_class, x.command_class, k.command_skeleton, r.model,
+    e.tool_name AS tool, t.tool_class, x.command_class, e.command_skeleton, r.model,
     e.n_calls, e.mixed_key,
     e.out_at AS started_at,
     date_diff('microsecond', e.out_at, e.end_at) / 1e6 AS seconds,
     0e0 AS entry_seconds,
     e.end_kind NOT IN ('lost', 'open') AS observed,
     e.end_kind,
-    k.asked_limit_seconds,
+    e.asked_limit_seconds,
     q.resolution_seconds,
     CAST(NULL AS DOUBLE) AS internal_seconds,
     CAST(NULL AS DOUBLE) AS effective_seconds,
@@ -150,15 +165,14 @@ SELECT
     e.longest_seconds, e.sum_seconds,
     u.tool_class AS last_returned_class, e.last_tool AS last_returned_tool,
     e.last_skeleton AS last_returned_skeleton,
-    k.permission_mode, k.is_subagent, e.session_pk, e.round_pk, e.key_row + 1 AS key_call_pk
+    e.permission_mode, e.is_subagent, e.session_pk, e.round_pk, e.key_row + 1 AS key_call_pk
 FROM ended AS e
 JOIN session_of AS s ON s.session_pk = e.session_pk
 JOIN rounds AS r ON r.round_pk = e.round_pk
-JOIN tool_calls AS k ON k.rowid = e.key_row
-LEFT JOIN tool_classes AS t ON t.tool IS NOT DISTINCT FROM k.tool_name
-LEFT JOIN tool_classes AS u ON u.tool IS NOT DISTINCT FROM e.last_tool AND e.last_row IS NOT NULL
-LEFT JOIN command_classes AS x ON x.executables = array_to_string(k.executables, ' ')
-LEFT JOIN resolution AS q ON q.provider = s.provider AND q.tool_name IS NOT DISTINCT FROM k.tool_name
+LEFT JOIN tool_classes AS t ON t.tool IS NOT DISTINCT FROM e.tool_name
+LEFT JOIN tool_classes AS u ON u.tool IS NOT DISTINCT FROM e.last_tool AND e.has_last
+LEFT JOIN command_classes AS x ON x.executables = array_to_string(e.executables, ' ')
+LEFT JOIN resolution AS q ON q.provider = s.provider AND q.tool_name IS NOT DISTINCT FROM e.tool_name
 LEFT JOIN copied AS c
     ON c.provider = e.provider AND c.call_hash = e.call_hash AND c.n_calls = e.n_calls AND c.out_at = e.out_at
     AND c.last_result IS NOT DISTINCT FROM e.last_result

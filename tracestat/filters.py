@@ -255,6 +255,9 @@ class _Walker:
             return exp.In(this=_quoted(name), expressions=[self._literal(e, name) for e in node.expressions])
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
             return exp.Is(this=_quoted(self._column(node.this)), expression=exp.Null())
+        if isinstance(node, exp.Column):
+            name = self._column(node)
+            raise UsageError(f"--where {name}: a column alone is no condition; compare it with {_EXAMPLE[_kind(name)]}")
         raise UsageError(
             f"--where: {type(node).__name__.upper()} is not allowed; use = != < <= > >= IN LIKE BETWEEN IS NULL, "
             "joined by AND, OR, NOT"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tracestat.charts import draw
-from tracestat.charts.hazard import fitted_line
+from tracestat.charts.hazard import _marks_between, fitted_line
 from tracestat.results import Bin, HazardResult, Interval, Result, SurvivalResult
 
 KINDS = ["hazard", "summary", "survival", "keys", "calls"]
@@ -218,3 +218,66 @@ def test_shares_of_groups_are_of_all_groups_of_the_unit(make: Any) -> None:
 def test_other_results_have_no_chart(make: Any) -> None:
     with pytest.raises(TypeError, match="Result has no chart"):
         draw(Result(make("keys", []).head))
+
+
+def test_survival_is_drawn_as_steps_with_marks_up_to_one(make: Any) -> None:
+    made = spec(make("survival", PAIR))
+    marks = {node["mark"]["type"]: node["mark"] for node in walk(made) if isinstance(node.get("mark"), dict)}
+    assert marks["line"]["interpolate"] == marks["area"]["interpolate"] == "step-after"
+    axes = [node["y"] for node in walk(made) if isinstance(node.get("y"), dict)]
+    shares = [axis["axis"] for axis in axes if axis.get("field") in ("y", "low")]
+    assert shares
+    assert all(axis["values"][-1] == 1 and axis["labelOverlap"] is False for axis in shares)
+
+
+@pytest.mark.parametrize("kind", ["hazard", "survival", "summary"])
+def test_charts_say_how_their_intervals_are_clustered(make: Any, kind: str) -> None:
+    assert "95 % intervals clustered by developer" in words(spec(make(kind, PAIR)))
+
+
+def test_groups_of_unlike_clustering_are_told_apart(make: Any) -> None:
+    result = make("survival", PAIR)
+    by_session = dataclasses.replace(
+        result.groups[1],
+        curve=tuple(
+            dataclasses.replace(p, S=dataclasses.replace(p.S, method="session influence"))
+            for p in result.groups[1].curve
+        ),
+    )
+    text = words(spec(SurvivalResult(result.head, (result.groups[0], by_session))))
+    assert "bands: 95 % intervals clustered by developer (claude), session (codex)" in text
+
+
+def test_the_caption_says_which_fit_is_drawn(make: Any, group: Any) -> None:
+    assert "dashed: the fitted power law on its range, with deadlines cut; grey" in words(spec(make("hazard", PAIR)))
+    base = make("hazard", [])
+    shown = group({"provider": "a"})
+    bare = dataclasses.replace(shown, deadlines_cut=dataclasses.replace(shown.deadlines_cut, windows=(), bins=()))
+    assert "on its range; grey" in words(spec(HazardResult(base.head, (bare,))))
+    assert "cut where they are known" in words(spec(HazardResult(base.head, (bare, shown))))
+
+
+def test_no_legend_lies_on_the_data(make: Any) -> None:
+    for kind in KINDS:
+        orients = {node["legend"].get("orient", "right") for node in walk(spec(make(kind, PAIR))) if node.get("legend")}
+        assert orients <= {"top", "right", "bottom"}, kind
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "marks"),
+    [
+        (0.004, 2.0, [0.01, 0.1, 1.0]),
+        (0.04, 2.0, [0.05, 0.1, 0.2, 0.5, 1.0, 2.0]),
+        (0.35, 0.95, [0.4, 0.5, 0.6, 0.7, 0.8, 0.9]),
+    ],
+)
+def test_marks_of_the_hazard_axis_reach_its_top(low: float, high: float, marks: list[float]) -> None:
+    assert _marks_between(low, high) == marks
+
+
+def test_one_of_a_kind_is_singular(make: Any, group: Any) -> None:
+    base = make("hazard", [], excluded={"copies": 1, "human": 1, "background": 1})
+    lone = dataclasses.replace(group({"provider": "a"}), n=1, n_sessions=1, n_developers=1)
+    made = spec(HazardResult(base.head, (lone,)))
+    assert "1 row, 1 session, 1 developer" in str(made)
+    assert "left out: 1 copy, 1 human wait, 1 background launch" in words(made)

@@ -219,3 +219,10 @@ def test_other_results_have_no_tables(make: Any) -> None:
 
     with pytest.raises(TypeError, match="Result has no tables"):
         tables_of(Result(make("keys", []).head))
+
+
+@pytest.mark.parametrize("kind", ["hazard", "summary", "survival"])
+def test_tables_of_one_clustering_say_where_both_are(make: Any, kind: str) -> None:
+    found = [note for table in tables_of(make(kind, PAIR)) for note in table.notes if note.startswith("[ ] is the")]
+    assert found
+    assert all(note.endswith("; --json and -o FILE.json hold both clusterings") for note in found)

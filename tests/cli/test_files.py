@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tracestat.cli.files import check_target, describe_file, replacing
+from tracestat.cli.files import check_no_input, check_target, describe_file, replacing
 from tracestat.errors import TracestatError, UsageError
 
 
@@ -77,6 +77,33 @@ def test_folder_and_missing_folder_are_refused(tmp_path: Path) -> None:
         check_target(tmp_path / "a.csv", "-o", (".csv",))
     with pytest.raises(TracestatError, match=r"-o b\.csv: its folder does not exist"):
         check_target(tmp_path / "none" / "b.csv", "-o", (".csv",))
+
+
+def test_an_input_is_no_target_by_any_name(tmp_path: Path) -> None:
+    trace = tmp_path / "same.json"
+    trace.write_text("rows")
+    (tmp_path / "soft.json").symlink_to(trace)
+    (tmp_path / "hard.json").hardlink_to(trace)
+    for name in ("same.json", "soft.json", "hard.json", "../" + tmp_path.name + "/same.json"):
+        with pytest.raises(UsageError, match=r"-o \w+\.json: this file is read by the command"):
+            check_no_input(tmp_path / name, "-o", [None, trace])
+    check_no_input(tmp_path / "other.json", "-o", [trace, None, tmp_path / "none.json"])
+    check_no_input(None, "-o", [trace])
+
+
+def test_a_folder_that_is_read_takes_no_file(tmp_path: Path) -> None:
+    folder, beside = tmp_path / "trace", tmp_path / "beside"
+    (folder / "inner").mkdir(parents=True)
+    beside.mkdir()
+    inside = folder / "inner" / "rounds.parquet"
+    inside.write_text("rows")
+    (beside / "link").symlink_to(folder)
+    (beside / "real.csv").write_text("rows")
+    (folder / "real.csv").symlink_to(beside / "real.csv")
+    for path in (inside, folder / "new.csv", beside / "link" / "a.csv", beside / "real.csv"):
+        with pytest.raises(UsageError, match="it lies in trace, which is read"):
+            check_no_input(path, "-o", [folder])
+    check_no_input(beside / "new.csv", "-o", [folder])
 
 
 def test_no_file_is_fine() -> None:

@@ -100,3 +100,8 @@ def test_bare_command_says_what_to_run_next(run: Run) -> None:
     assert "tracestat hazard\n" in ran.out
     assert "bundled sample" in ran.out
     assert ran.err == ""
+
+
+def test_help_says_that_from_is_where_the_search_begins(run: Run) -> None:
+    text = " ".join(run("hazard", "--help").out.split())
+    assert "Search for the first edge from here, above 0 to 10000. [default: 0.1]" in text

@@ -83,3 +83,14 @@ def test_union_of_two_sources(run: Run, trace: Path, tmp_path: Path) -> None:
     document = json.loads(run("ingest", other, "-o", tmp_path / "a.duckdb", "--json").out)
     assert sorted(source["path"] for source in document["sources"]) == ["other.jsonl", "small.jsonl"]
     assert document["tables"]["rounds"] == sum(source["rows"] for source in document["sources"])
+
+
+def test_a_source_is_not_overwritten_and_a_store_may_be_its_own(run: Run, trace: Path, tmp_path: Path) -> None:
+    before = trace.read_bytes()
+    ran = run("ingest", trace, "-o", trace)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "tracestat: -o small.jsonl: this file is read by the command; write to another one\n"
+    assert trace.read_bytes() == before
+    store = tmp_path / "a.duckdb"
+    assert run("ingest", trace, "-o", store, "--quiet").code == 0
+    assert run("ingest", store, trace, "-o", store, "--quiet").code == 0

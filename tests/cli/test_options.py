@@ -10,7 +10,8 @@ import typer
 
 from tracestat import durations
 from tracestat.cli import options
-from tracestat.cli.options import Clocked, Estimated, Output, Selected, Shown, expand, given
+from tracestat.cli.options import Clocked, Estimated, Output, Selected, Shown, check_definition, expand, given
+from tracestat.errors import UsageError
 
 GROUPS = (Selected, Clocked, Estimated, Shown, Output)
 
@@ -76,3 +77,23 @@ def test_no_option_is_written_twice() -> None:
 @pytest.mark.parametrize("name", ["Unit", "Clock", "Rows", "Definition"])
 def test_choices_are_those_of_the_durations(name: str) -> None:
     assert set(get_args(getattr(options, name))) == set(get_args(getattr(durations, name)))
+
+
+@pytest.mark.parametrize(
+    ("selected", "clocked", "option"),
+    [
+        (Selected(unit="pause"), Clocked(), "--unit pause"),
+        (Selected(), Clocked("wall"), "--clock wall"),
+        (Selected(rows="tool"), Clocked(), "--rows tool"),
+    ],
+)
+def test_a_choice_against_the_definition_is_refused(selected: Selected, clocked: Clocked, option: str) -> None:
+    fixed = "--definition tracelab fixes unit call, clock effective and rows all"
+    with pytest.raises(UsageError, match=f"{option}: {fixed}"):
+        check_definition(Estimated(definition="tracelab"), selected, clocked)
+    check_definition(Estimated(definition="tracestat"), selected, clocked)
+    check_definition(Estimated(), selected, clocked)
+
+
+def test_choices_that_the_definition_fixes_may_be_repeated() -> None:
+    check_definition(Estimated(definition="tracelab"), Selected(unit="call", rows="all"), Clocked("effective"))

@@ -243,6 +243,17 @@ def test_no_rows_left_is_an_answer(run: Run, command: str, tmp_path: Path) -> No
         (["hazard", "--where", "tool = 'a'; DROP TABLE rounds"], 2, "--where"),
         (["hazard", "--since", "yesterday"], 2, "--since yesterday: not a date"),
         (["hazard", "--tz", "Mars/Olympus"], 2, "--tz Mars/Olympus: no such time zone"),
+        (["hazard", "--from", "nan"], 2, "--from nan: give seconds above 0, at most 10000"),
+        (["hazard", "--from", "inf"], 2, "--from inf"),
+        (["hazard", "--from", "0"], 2, "--from 0"),
+        (["hazard", "--from", "-1"], 2, "--from -1"),
+        (["hazard", "--from", "10001"], 2, "--from 10001"),
+        (["hazard", "--cut-at", "5,nan"], 2, "--cut-at 5,nan"),
+        (["hazard", "--cut-at", "1e999"], 2, "--cut-at 1e999"),
+        (["calls", "--longest", "1000001"], 2, "--longest"),
+        (["hazard", "--definition", "tracelab", "--unit", "pause"], 2, "--definition tracelab fixes"),
+        (["summary", "--definition", "tracelab", "--clock", "wall"], 2, "--definition tracelab fixes"),
+        (["survival", "--definition", "tracelab", "--rows", "tool"], 2, "--definition tracelab fixes"),
         (["hazard", "none.duckdb"], 1, "none.duckdb"),
         (["hazard", 'it\'s; "here".jsonl'], 1, 'it\'s; "here".jsonl'),
         (["hazard", "--classes", "none.toml"], 1, "none.toml"),
@@ -291,3 +302,27 @@ def test_real_trace(run: Run, real_trace: Path) -> None:
     assert ran.code == 0
     assert "SYNTHETIC" not in ran.out
     assert max(map(len, ran.out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("option", ["-o", "--chart"])
+def test_no_input_is_overwritten(run: Run, option: str, tmp_path: Path) -> None:
+    made, ending = tmp_path / "made.jsonl", "json" if option == "-o" else "svg"
+    assert run("synth", "-o", made, "--sessions", "3", "--quiet").code == 0
+    trace = made.rename(tmp_path / f"same.{ending}")
+    link = tmp_path / f"link.{ending}"
+    link.symlink_to(trace)
+    before = trace.read_bytes()
+    for target, source in ((trace, trace), (link, trace), (trace, link), (tmp_path / f"new.{ending}", tmp_path)):
+        ran = run("hazard", source, option, target)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.startswith(f"tracestat: {option} {target.name}: ")
+        assert ran.err.count("\n") == 1
+    assert trace.read_bytes() == before
+    assert not (tmp_path / f"new.{ending}").exists()
+
+
+def test_classes_are_not_overwritten(run: Run, tmp_path: Path) -> None:
+    own = tmp_path / "own.csv"
+    own.write_text("kept", encoding="utf-8")
+    ran = run("survival", "--classes", own, "-o", own)
+    assert (ran.code, own.read_text(encoding="utf-8")) == (2, "kept")

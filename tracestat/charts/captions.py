@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from tracestat.charts.words import count, joined, plain, shorten
+from tracestat.charts.words import count, counted, joined, plain, shorten
 from tracestat.errors import UsageError
 from tracestat.results import Group, Head, Interval
 
@@ -18,6 +18,7 @@ __all__ = [
     "arrange",
     "both_clusterings",
     "by_words",
+    "clustered",
     "cut_line",
     "group_notes",
     "headline_method",
@@ -50,6 +51,8 @@ _EXCLUDED = {
     "nonpositive": "zero or negative",
     "tool": "tool rows",
 }
+_ONE = {"negative": "negative duration", "copies": "copy", "human": "human wait", "background": "background launch"}
+_CLUSTERINGS = ("session", "developer")
 _UNITS = {"pause": "pauses", "call": "calls", "command": "commands"}
 
 
@@ -104,8 +107,9 @@ def in_words(group: Group) -> str:
 def left_out(head: Head) -> str:
     """Count what takes no part, and say why."""
     parts = [
-        f"{count(number)} {_EXCLUDED.get(reason, plain(reason).replace('_', ' '))}"
+        counted(number, _ONE.get(reason, words), words)
         for reason, number in head.excluded.items()
+        for words in (_EXCLUDED.get(reason, plain(reason).replace("_", " ")),)
         if number
     ]
     return f"left out: {', '.join(parts)}" if parts else "nothing left out"
@@ -135,8 +139,8 @@ def made(head: Head, *, units: bool = True) -> list[str]:
         )
     trace = head.trace
     lines.append(
-        f"trace {plain(trace.path)}: {count(trace.rounds)} rounds, {count(trace.tool_calls)} calls, "
-        f"{count(trace.rejected)} lines rejected"
+        f"trace {plain(trace.path)}: {counted(trace.rounds, 'round')}, {counted(trace.tool_calls, 'call')}, "
+        f"{counted(trace.rejected, 'line')} rejected"
     )
     return lines
 
@@ -227,15 +231,45 @@ def shown_quantiles(quantiles: Iterable[Mapping[str, Interval]]) -> list[str]:
 
 
 def headline_method(items: Iterable[Interval | None]) -> str | None:
-    """Say what the brackets are; None where no number has any."""
-    found = _methods(items)
-    return None if found is None else f"[ ] is the {found[0]} interval ({found[1]})"
+    """Say what the brackets are, and where the other clustering stands; None where no number has any."""
+    kept = list(items)
+    found = _methods(kept)
+    if found is None:
+        return None
+    both = any(item is not None and item.session is not None and item.developer is not None for item in kept)
+    more = "; --json and -o FILE.json hold both clusterings" if both else ""
+    return f"[ ] is the {found[0]} interval ({found[1]}){more}"
 
 
 def both_clusterings(items: Iterable[Interval | None]) -> str | None:
     """Say what the brackets are where both clusterings stand side by side; None where no number has any."""
     found = _methods(items)
     return None if found is None else f"[ ] are {found[0]} intervals by clusters; the headline is {found[1]}"
+
+
+def clustered(items: Iterable[tuple[str, Interval | None]]) -> str | None:
+    """Say for a chart by which clusters the intervals of each group are; None where none has any.
+
+    Examples
+    --------
+    >>> clustered([("claude", Interval(1, 0, 2, 0.95, "developer CV3")), ("codex", Interval(1, 0, 2, 0.95, "exact"))])
+    '95 % intervals clustered by developer'
+    >>> clustered([("a", Interval(1, 0, 2, 0.95, "developer CV3")), ("b", Interval(1, 0, 2, 0.95, "session CV3"))])
+    '95 % intervals clustered by developer (a), session (b)'
+    """
+    whose: dict[str, dict[str, None]] = {}
+    level = 0.95
+    for name, item in items:
+        kind = item.method.partition(" ")[0] if item is not None else ""
+        if item is not None and kind in _CLUSTERINGS and (item.low, item.high) != (None, None):
+            whose.setdefault(kind, {})[name] = None
+            level = item.level
+    if not whose:
+        return None
+    parts = [
+        kind if len(whose) == 1 else f"{kind} ({joined(list(names), _MOST_NAMED)})" for kind, names in whose.items()
+    ]
+    return f"{100 * level:g} % intervals clustered by {', '.join(parts)}"
 
 
 def _methods(items: Iterable[Interval | None]) -> tuple[str, str] | None:

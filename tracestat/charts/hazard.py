@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tracestat.charts.captions import arrange, by_words, in_words, made, name_of, titled, units_of
+from tracestat.charts.captions import arrange, by_words, clustered, in_words, made, name_of, titled, units_of
 from tracestat.charts.rises import headline_sentence
 from tracestat.charts.style import (
     COLORS,
@@ -22,7 +22,7 @@ from tracestat.charts.style import (
     time_axis,
     wrapped,
 )
-from tracestat.charts.words import count, plain, rate_interval, span
+from tracestat.charts.words import count, counted, plain, rate_interval, span
 from tracestat.results import Bin, HazardGroup, HazardResult
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ __all__ = ["draw_hazard", "fitted_line"]
 _MOST = 6
 _KEPT, _CUT = "deadlines kept", "deadlines cut, where it differs"
 _ASIDE = 1.06
+_FEWEST_MARKS = 2
 _TIPS = (("bin", "bin"), ("set", "shown"), ("events", "events"), ("hazard", "hazard, per second"))
 
 
@@ -74,11 +75,7 @@ def draw_hazard(result: HazardResult) -> alt.TopLevelMixin:
         reasons = sorted({plain(note) for group in result.groups for note in group.notes})
         text = f"no hazard to draw: {'; '.join(reasons) or 'nothing is left to count'}"
         return finished(message(text), heading(title, [*lines, *head.notes], head, 560))
-    lines += [
-        "dots: hazard per bin with its 95 % interval; pale: beyond the range; triangles: upper limit of a bin without "
-        "events; dashed: slope on its range; grey: windows of known deadlines",
-        *head.notes,
-    ]
+    lines += [_legend(groups), *head.notes]
     page = _Page(*domains, width, height, f"time since the {head.unit or 'wait'} began")
     # the titles of two panels side by side stand at one height
     told = [_told(group) for group in groups]
@@ -94,14 +91,29 @@ def draw_hazard(result: HazardResult) -> alt.TopLevelMixin:
         for group, title in zip(groups, titles, strict=True)
     ]
     chart = alt.concat(*panels, columns=2, spacing=34)
-    # each panel explains its own colours, inside its frame
-    chart = chart.resolve_scale(color="independent", shape="independent")
+    # one legend above all panels, where it covers no data
+    chart = chart.resolve_scale(color="shared", shape="shared")
     return finished(chart, heading(title, lines, head, total))
+
+
+def _legend(groups: Sequence[HazardGroup]) -> str:
+    """Say what the marks are; the line is the fit that :func:`fitted_line` draws."""
+    known = {bool(group.deadlines_cut.windows and group.deadlines_cut.bins) for group in groups if group.bins}
+    cut = {frozenset({True}): ", with deadlines cut", frozenset({False}): ""}
+    fit = cut.get(frozenset(known), ", with deadlines cut where they are known")
+    intervals = clustered((in_words(group), item.hazard) for group in groups for item in group.bins)
+    dots = f"dots: hazard per bin, {intervals}" if intervals else "dots: hazard per bin"
+    return (
+        f"{dots}; pale: beyond the range; triangles: upper limit of a bin without events; "
+        f"dashed: the fitted power law on its range{fit}; grey: windows of known deadlines"
+    )
 
 
 def _told(group: HazardGroup) -> list[str]:
     """Say in the title of a panel what its group holds, what the hazard does, and what is missing."""
-    lines = [f"{count(group.n)} rows, {count(group.n_sessions)} sessions, {count(group.n_developers)} developers"]
+    lines = [
+        f"{counted(group.n, 'row')}, {counted(group.n_sessions, 'session')}, {counted(group.n_developers, 'developer')}"
+    ]
     if group.bins:
         lines.append(headline_sentence(group).removeprefix(f"{in_words(group)}: "))
         windows = ", ".join(f"{a:g} to {b:g} s" for a, b in group.deadlines_cut.windows)
@@ -167,11 +179,23 @@ def _rate_axis(field: str, page: _Page) -> alt.Y:
     import altair as alt
 
     low, high = page.rates
-    decades = [10.0**k for k in range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)]
-    # less than a decade: the usual marks
-    axis = alt.Axis(values=decades, format="~g") if len(decades) > 1 else alt.Axis(format="~g", tickCount=6)
+    # own marks with own labels: those that Vega chooses for a log axis leave out what is above half a decade
+    axis = alt.Axis(values=_marks_between(low, high), labelExpr="format(datum.value, '~g')")
     scale = alt.Scale(type="log", domain=[low, high], nice=False, clamp=True)
     return alt.Y(f"{field}:Q", title="hazard, per second", axis=axis, scale=scale)
+
+
+def _marks_between(low: float, high: float) -> list[float]:
+    """Give the decades; where they are few, also what lies between them."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps: tuple[tuple[float, ...], ...] = ((1,), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9))
+    marks: list[float] = []
+    for step in steps:
+        # parsed, so that a mark is the number that its label says
+        marks = [value for k in powers for m in step if low <= (value := float(f"{m}e{k}")) <= high]
+        if len(marks) > _FEWEST_MARKS:
+            break
+    return marks
 
 
 def _marks(group: HazardGroup, page: _Page) -> list[alt.Chart]:
@@ -181,7 +205,7 @@ def _marks(group: HazardGroup, page: _Page) -> list[alt.Chart]:
     color = alt.Color(
         "set:N",
         scale=alt.Scale(domain=[_KEPT, _CUT], range=list(COLORS[:2])),
-        legend=alt.Legend(title=None, orient="top-right", fillColor="#ffffffcc", padding=4),
+        legend=alt.Legend(title=None, orient="top", direction="horizontal"),
     )
     shape = alt.Shape("set:N", scale=alt.Scale(domain=[_KEPT, _CUT], range=["circle", "diamond"]))
     faded = alt.condition("datum.used", alt.value(1.0), alt.value(0.35))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tracestat.charts.captions import arrange, by_words, group_notes, made, name_of, titled
+from tracestat.charts.captions import arrange, by_words, clustered, group_notes, in_words, made, name_of, titled
 from tracestat.charts.style import COLORS, finished, heading, message, panel_title, rows_of
 from tracestat.charts.words import count, distinct, drawn, percent, percent_interval
 from tracestat.results import Interval, SummaryGroup, SummaryResult
@@ -46,6 +46,7 @@ def draw_summary(result: SummaryResult) -> alt.TopLevelMixin:
         text = f"nothing to draw: {'; '.join(notes) or 'no rows'}"
         return finished(message(text), heading(title, lines, head, 560))
     panels = []
+    drawn_groups: list[SummaryGroup] = []
     for unit, groups in parts:
         shown, _ = arrange(groups, "n", _MOST)
         if len(shown) < len(groups):
@@ -55,9 +56,16 @@ def draw_summary(result: SummaryResult) -> alt.TopLevelMixin:
             for name, group in zip(distinct(map(_name, shown), _LONGEST), shown, strict=True)
         )
         lines.append(f"{f'{unit}s' if unit else 'rows'} / sessions / developers: {sizes}")
+        drawn_groups += shown
         panels.append(_row(unit, groups, shown, titled("", head)))
-    if any(over.of_count.low is not None for _, groups in parts for group in groups for over in group.over.values()):
-        lines.append("whiskers: 95 % intervals")
+    whiskers = clustered(
+        (in_words(group), item)
+        for group in drawn_groups
+        for over in group.over.values()
+        for item in (over.of_count, over.of_time, over.of_token_seconds)
+    )
+    if whiskers:
+        lines.append(f"whiskers: {whiskers}")
     lines += ["human waits: share of tool and human rows together", *head.notes]
     return finished(alt.vconcat(*panels, spacing=28), heading(title, lines, head, 3 * _WIDTH + 160))
 

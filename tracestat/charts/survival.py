@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tracestat.charts.captions import arrange, by_words, group_notes, in_words, made, name_of, units_of
+from tracestat.charts.captions import arrange, by_words, clustered, group_notes, in_words, made, name_of, units_of
 from tracestat.charts.style import COLORS, finished, heading, message, rows_of, time_axis
-from tracestat.charts.words import count, distinct, percent_interval, seconds
+from tracestat.charts.words import count, counted, distinct, percent_interval, seconds
 from tracestat.results import SurvivalGroup, SurvivalResult
 
 if TYPE_CHECKING:
@@ -50,18 +50,18 @@ def draw_survival(result: SurvivalResult) -> alt.TopLevelMixin:
         median = group.quantiles.get("0.5")
         half = "" if median is None or median.value is None else f", half over by {seconds(median.value)}"
         lines.append(
-            f"{in_words(group)}: {count(group.n)} rows, {count(group.n_sessions)} sessions, "
-            f"{count(group.n_developers)} developers{half}"
+            f"{in_words(group)}: {counted(group.n, 'row')}, {counted(group.n_sessions, 'session')}, "
+            f"{counted(group.n_developers, 'developer')}{half}"
         )
     times = [p.t for g in groups for p in g.curve if p.t > 0]
     domain = (min(times), max(times)) if min(times) < max(times) else (min(times) / 2, 2 * max(times))
     names = distinct(map(name_of, groups), _LONGEST)
     chart = alt.vconcat(_curves(groups, names, domain, head.unit or "wait"), _strip(groups, names, domain), spacing=6)
     chart = chart.resolve_scale(color="shared")
-    return finished(
-        chart,
-        heading(title, [*lines, "bands: 95 % intervals; dots only tell the curves apart", *notes], head, _WIDTH + 150),
-    )
+    bands = clustered((in_words(group), point.S) for group in groups for point in group.curve)
+    marks = "dots only tell the curves apart"
+    lines.append(f"bands: {bands}; {marks}" if bands else marks)
+    return finished(chart, heading(title, [*lines, *notes], head, _WIDTH + 150))
 
 
 def _colors(names: Sequence[str]) -> alt.Color:
@@ -81,15 +81,18 @@ def _curves(
     rows = [row for place, group in enumerate(groups) for row in _rows(names[place], group, place)]
     x = time_axis("x", f"t, time since the {unit} began", domain)
     scale = alt.Scale(domain=[0, 1])
-    y = alt.Y("y:Q", title="share that lasts longer than t", axis=alt.Axis(format="%"), scale=scale)
+    axis = alt.Axis(format=".0%", values=[k / 10 for k in range(11)], labelOverlap=False)
+    words = "share that lasts longer than t"
+    y = alt.Y("y:Q", title=words, axis=axis, scale=scale)
     tips = [alt.Tooltip(f"{name}:N", title=words) for name, words in _TIPS]
     base = alt.Chart(rows_of(rows))
     band = (
         base.transform_filter("isValid(datum.low)")
-        .mark_area(opacity=0.2, interpolate="linear")
-        .encode(x=x, y=alt.Y("low:Q", scale=scale), y2="high:Q", color=_colors(names))
+        .mark_area(opacity=0.2, interpolate="step-after")
+        .encode(x=x, y=alt.Y("low:Q", title=words, axis=axis, scale=scale), y2="high:Q", color=_colors(names))
     )
-    line = base.mark_line(interpolate="linear", strokeWidth=1.8).encode(x=x, y=y, color=_colors(names))
+    # the curve falls at its ends of waits only, and holds between them
+    line = base.mark_line(interpolate="step-after", strokeWidth=1.8).encode(x=x, y=y, color=_colors(names))
     # shapes tell the curves apart as well, for readers who do not see the colours
     shape = alt.Shape("group:N", scale=alt.Scale(domain=list(names)), sort=None, legend=None)
     dots = (

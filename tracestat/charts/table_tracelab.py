@@ -7,7 +7,7 @@ from typing import Any
 
 from tracestat.charts.captions import titled
 from tracestat.charts.table import Column, Table, label_column
-from tracestat.charts.words import MISSING, count, percent, plain, seconds
+from tracestat.charts.words import MISSING, count, counted, percent, plain, seconds
 from tracestat.results import Head
 
 __all__ = ["tracelab_tables"]
@@ -114,16 +114,17 @@ def _walls(walls: Mapping[str, Any], title: str) -> Table:
 
 
 def _totals(counts: Mapping[str, Any]) -> str:
-    parts = [f"{_count(counts.get(name))} {words}" for name, words in _TOTALS if counts.get(name) is not None]
+    numbers = [(_number(counts.get(name)), one, many) for name, one, many in _TOTALS]
+    parts = [counted(round(number), one, many) for number, one, many in numbers if number is not None]
     return "; ".join(parts) or "no counts"
 
 
 _TOTALS = (
-    ("rounds", "rounds"),
-    ("tool_calls", "calls"),
-    ("sessions", "sessions"),
-    ("users", "developers"),
-    ("tool_calls_without_result", "calls without a result"),
+    ("rounds", "round", "rounds"),
+    ("tool_calls", "call", "calls"),
+    ("sessions", "session", "sessions"),
+    ("users", "developer", "developers"),
+    ("tool_calls_without_result", "call without a result", "calls without a result"),
 )
 
 

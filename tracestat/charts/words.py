@@ -18,6 +18,7 @@ __all__ = [
     "amount",
     "bounds",
     "count",
+    "counted",
     "distinct",
     "drawn",
     "joined",
@@ -148,6 +149,17 @@ def count(value: int | None) -> str:
     '1,234,567'
     """
     return MISSING if value is None else f"{value:,}"
+
+
+def counted(number: int, what: str, many: str = "") -> str:
+    """Write a count with its noun in the right number.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1234, "row"), counted(0, "copy", "copies")
+    ('1 row', '1,234 rows', '0 copies')
+    """
+    return f"{number:,} {what if number == 1 else many or f'{what}s'}"
 
 
 def amount(value: float | None) -> str:

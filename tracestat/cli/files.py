@@ -12,7 +12,7 @@ from pathlib import Path
 from tracestat.errors import TracestatError, UsageError
 from tracestat.results import Json
 
-__all__ = ["check_target", "describe_file", "replacing"]
+__all__ = ["check_no_input", "check_target", "describe_file", "replacing"]
 
 
 def check_target(path: Path | None, option: str, endings: Sequence[str]) -> Path | None:
@@ -43,6 +43,52 @@ def check_target(path: Path | None, option: str, endings: Sequence[str]) -> Path
     if not path.absolute().parent.is_dir():
         raise TracestatError(f"{option} {path.name}: its folder does not exist; create it first")
     return path
+
+
+def check_no_input(path: Path | None, option: str, inputs: Sequence[Path | None]) -> None:
+    """Refuse a file that the command reads, by whatever name, or that lies in a folder that it reads.
+
+    Parameters
+    ----------
+    path : Path or None
+        What is to be written.
+    option : str
+        The option it was given to, for the message.
+    inputs : sequence of Path or None
+        Files and folders that are read.
+
+    Raises
+    ------
+    UsageError
+        Writing would replace an input, or put a file among the inputs.
+    """
+    if path is None:
+        return
+    for source in inputs:
+        if source is None:
+            continue
+        if _same(path, source):
+            raise UsageError(f"{option} {path.name}: this file is read by the command; write to another one")
+        if source.is_dir() and _is_in(path, source):
+            raise UsageError(
+                f"{option} {path.name}: it lies in {source.name or 'the folder'}, which is read; choose another place"
+            )
+
+
+def _same(one: Path, other: Path) -> bool:
+    # what is not there cannot be overwritten
+    with contextlib.suppress(OSError):
+        return one.samefile(other)
+    return False
+
+
+def _is_in(path: Path, folder: Path) -> bool:
+    """Tell whether a path lies in a folder, or is one of its files by a link."""
+    if any(_same(parent, folder) for parent in Path(os.path.realpath(path)).parents):
+        return True
+    return path.exists() and any(
+        _same(path, Path(place) / name) for place, _, names in os.walk(folder) for name in names
+    )
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from tracestat.cli.options import (
     Output,
     Selected,
     Shown,
+    check_definition,
     expand,
     given,
 )
@@ -19,6 +20,8 @@ from tracestat.cli.reading import opened
 from tracestat.errors import UsageError
 
 __all__ = ["hazard"]
+
+_LATEST = 1e4
 
 
 @expand
@@ -38,6 +41,9 @@ def hazard(
     The hazard per log bin with deadlines kept and cut, its log-log slope, a test for any rise, and how much of the
     fall is mixing of unlike keys. Intervals are clustered by session and by developer.
     """
+    check_definition(estimated, selected, clocked)
+    if first_edge is not None and not 0 < first_edge <= _LATEST:
+        raise UsageError(f"--from {first_edge:g}: give seconds above 0, at most {_LATEST:g}")
     cuts = None if cut_at is None else _seconds(cut_at)
     with opened(selected, output) as trace:
         import tracestat

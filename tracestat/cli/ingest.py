@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tracestat.cli.files import check_no_input
 from tracestat.cli.heads import plain_head, trace_info
 from tracestat.cli.options import Json, Quiet
 from tracestat.cli.output import document, print_tables
@@ -57,8 +58,10 @@ def ingest(
     stands in its table rejects, with source, line and reason.
     """
     from tracestat.ingest import ingest as run
-    from tracestat.store import open_store
+    from tracestat.store import is_store, open_store
 
+    # a store may be named as its own source; a folder may hold the store that is written
+    check_no_input(output, "-o", [source for source in sources if not source.is_dir() and not is_store(source)])
     with progress_bar("reading", quiet=quiet) as progress:
         report = run(sources, output, force=force, developer=developer, progress=progress)
     with open_store(output) as trace:
@@ -71,22 +74,25 @@ def ingest(
 
 def _table(report: IngestReport, name: str, *, synthetic: bool) -> Table:
     from tracestat.charts.tables import Column, Table
+    from tracestat.charts.words import counted
 
-    counts = ", ".join(f"{report.tables[table]:,} {table.replace('_', ' ')}" for table in report.tables)
+    counts = ", ".join(
+        counted(number, table.replace("_", " ").removesuffix("s")) for table, number in report.tables.items()
+    )
     done = "written" if report.changed else "already held all of it and was left as it is"
     notes = [f"{source.path}: {source.note}" for source in report.sources if source.note]
     inside = [
-        f"{sum(getattr(source, part) for source in report.sources):,} {what}"
-        for part, what in (("calls_rejected", "calls"), ("events_rejected", "events"))
+        counted(sum(getattr(source, part) for source in report.sources), what)
+        for part, what in (("calls_rejected", "call"), ("events_rejected", "event"))
         if any(getattr(source, part) for source in report.sources)
     ]
     if inside:
         notes.append(f"left out of rounds that were kept: {' and '.join(inside)}")
     repaired = sum(source.repaired for source in report.sources)
     if repaired:
-        notes.append(f"{repaired:,} rounds hold text that was no Unicode: replaced")
+        notes.append(f"{counted(repaired, 'round')} with text that was no Unicode: replaced")
     if report.rejected:
-        notes.append(f"table rejects: {report.rejected:,} lines, with source, line and reason")
+        notes.append(f"table rejects: {counted(report.rejected, 'line')}, with source, line and reason")
     if len(report.sources) > _MOST_SHOWN:
         notes.append(f"{_MOST_SHOWN} of {len(report.sources):,} sources shown; --json lists all")
     return Table(

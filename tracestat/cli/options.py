@@ -15,6 +15,8 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
+from tracestat.errors import UsageError
+
 __all__ = [
     "Clocked",
     "CutAt",
@@ -30,6 +32,7 @@ __all__ = [
     "Selected",
     "Shown",
     "TopValues",
+    "check_definition",
     "expand",
     "given",
 ]
@@ -58,10 +61,12 @@ NumberOfBins = Annotated[
 ]
 FirstEdge = Annotated[
     float | None,
-    typer.Option("--from", metavar="SECONDS", help="Lower edge of the first bin.  [default: 0.1285]"),
+    typer.Option(
+        "--from", metavar="SECONDS", help="Search for the first edge from here, above 0 to 10000.  [default: 0.1]"
+    ),
 ]
 Longest = Annotated[
-    int, typer.Option("--longest", min=1, metavar="N", help="How many calls to list.", show_default=True)
+    int, typer.Option("--longest", min=1, max=1_000_000, metavar="N", help="How many calls to list.", show_default=True)
 ]
 TopValues = Annotated[
     int, typer.Option("--top", min=1, metavar="N", help="How many values of each key to list.", show_default=True)
@@ -220,6 +225,32 @@ def given(**options: Any) -> dict[str, Any]:
     {'seed': 0}
     """
     return {name: value for name, value in options.items() if value is not None}
+
+
+def check_definition(estimated: Estimated, selected: Selected, clocked: Clocked) -> None:
+    """Refuse choices that contradict those of TraceLab's definition.
+
+    Raises
+    ------
+    UsageError
+        A unit, clock or choice of rows was given beside the definition that fixes another.
+
+    Examples
+    --------
+    >>> check_definition(Estimated(definition="tracelab"), Selected(unit="call"), Clocked())
+    """
+    if estimated.definition != "tracelab":
+        return
+    for option, value, fixed in (
+        ("--unit", selected.unit, "call"),
+        ("--clock", clocked.clock, "effective"),
+        ("--rows", selected.rows, "all"),
+    ):
+        if value not in (None, fixed):
+            raise UsageError(
+                f"{option} {value}: --definition tracelab fixes unit call, clock effective and rows all; leave "
+                f"{option} out"
+            )
 
 
 def expand(command: Callable[..., None]) -> Callable[..., None]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tracestat.cli.files import check_target, replacing
+from tracestat.cli.files import check_no_input, check_target, replacing
 from tracestat.cli.options import Output, Shown, given
 from tracestat.cli.screen import complain, paint, say, width
 
@@ -24,10 +24,14 @@ DATA_ENDINGS = (".parquet", ".csv", ".json")
 CHART_ENDINGS = (".html", ".svg", ".png", ".pdf")
 
 
-def check_output(output: Output) -> None:
-    """Refuse files that cannot be written, before anything is computed."""
-    check_target(output.output, "-o", DATA_ENDINGS)
-    check_target(output.chart, "--chart", CHART_ENDINGS)
+def check_output(output: Output, inputs: Sequence[Path | None] = ()) -> None:
+    """Refuse files that cannot be written or that are read, before anything is computed."""
+    for path, option, endings in (
+        (output.output, "-o", DATA_ENDINGS),
+        (output.chart, "--chart", CHART_ENDINGS),
+    ):
+        check_target(path, option, endings)
+        check_no_input(path, option, inputs)
 
 
 def document(data: Json | dict[str, Json]) -> str:
@@ -87,6 +91,8 @@ def print_files(title: str, files: Sequence[Mapping[str, Json]], notes: Sequence
 
 
 def _write_numbers(result: Result, path: Path, *, quiet: bool) -> None:
+    from tracestat.charts.words import counted
+
     ending = path.suffix.lower()
     with replacing(path, "-o") as beside:
         if ending == ".json":
@@ -101,7 +107,7 @@ def _write_numbers(result: Result, path: Path, *, quiet: bool) -> None:
             if nested:
                 remark(f"{path.name}: left out {', '.join(nested)}, which do not fit a .csv", quiet=quiet)
             frame.drop(nested).write_csv(beside)
-        remark(f"wrote {path.name}: {frame.height:,} rows", quiet=quiet)
+        remark(f"wrote {path.name}: {counted(frame.height, 'row')}", quiet=quiet)
 
 
 def _marked(result: Result) -> pl.DataFrame:

@@ -19,7 +19,7 @@ __all__ = ["opened"]
 @contextmanager
 def opened(selected: Selected, output: Output) -> Iterator[Trace]:
     """Open the trace that the user named, or the bundled sample."""
-    check_output(output)
+    check_output(output, (selected.trace, selected.classes))
     import tracestat
 
     if selected.trace is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracestat.cli.options import Clocked, Estimated, Output, Selected, Shown, expand
+from tracestat.cli.options import Clocked, Estimated, Output, Selected, Shown, check_definition, expand
 from tracestat.cli.output import show
 from tracestat.cli.reading import opened
 
@@ -16,6 +16,7 @@ def summary(*, estimated: Estimated, selected: Selected, clocked: Clocked, shown
     Quantiles, shares within 1, 10 and 60 s, shares of the long ones, what waits for a human, and how the durations
     ended; for pauses and for calls.
     """
+    check_definition(estimated, selected, clocked)
     with opened(selected, output) as trace:
         import tracestat
 

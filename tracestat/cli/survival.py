@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracestat.cli.options import Clocked, Estimated, Output, Selected, Shown, expand
+from tracestat.cli.options import Clocked, Estimated, Output, Selected, Shown, check_definition, expand
 from tracestat.cli.output import show
 from tracestat.cli.reading import opened
 
@@ -15,6 +15,7 @@ def survival(*, estimated: Estimated, selected: Selected, clocked: Clocked, show
 
     Kaplan-Meier, with the clustered interval and the number at risk at each time.
     """
+    check_definition(estimated, selected, clocked)
     with opened(selected, output) as trace:
         import tracestat
 

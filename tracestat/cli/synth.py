@@ -60,4 +60,7 @@ def synth(
     if json:
         say(document(files_document(head, files)))
     else:
-        print_files(f"SYNTHETIC: {sessions:,} sessions, {rounds:,} rounds, {calls:,} tool calls, seed {seed}", files)
+        from tracestat.charts.words import counted
+
+        made = ", ".join((counted(sessions, "session"), counted(rounds, "round"), counted(calls, "tool call")))
+        print_files(f"SYNTHETIC: {made}, seed {seed}", files)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -165,6 +167,23 @@ def test_a_database_is_not_written_to(tmp_path: Path) -> None:
     ingest([source], tmp_path / "out.duckdb")
     assert source.read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.duckdb", "out.duckdb"]
+
+
+def test_what_a_database_has_in_its_log_only(tmp_path: Path) -> None:
+    source = tracelab_database(tmp_path / "a.duckdb", sample())
+    ingest([source], tmp_path / "out.duckdb")
+    code = """
+import duckdb, os, sys
+con = duckdb.connect(sys.argv[1])
+con.execute("DELETE FROM tool_calls")
+os._exit(0)
+"""
+    subprocess.run([sys.executable, "-c", code, source], check=True)
+    before = source.with_name("a.duckdb.wal").read_bytes()
+    report = ingest([source], tmp_path / "out.duckdb")
+    assert report.sources[0].state == "refreshed"
+    assert report.tables["tool_calls"] == 0
+    assert source.with_name("a.duckdb.wal").read_bytes() == before
 
 
 def test_three_parquet_files_named_one_by_one(tmp_path: Path) -> None:

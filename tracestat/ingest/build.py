@@ -212,6 +212,7 @@ class StoreWriter:
             self._run("ingest_mark", schema_version=SCHEMA_VERSION, version=tracestat.__version__, created_at=now)
             self._run("ingest_set_threads", threads=self._threads)
             self._connection.commit()
+            pa.default_memory_pool().release_unused()  # DuckDB needs the room now
             derive(self._connection)
             self._run("ingest_checkpoint")
             self._connection.close()
@@ -260,6 +261,7 @@ class StoreWriter:
                 self._digests.append(self._digest(*known))
             digest = self._digest(first, last)
             if digest not in self._digests:
+                self._digests.append(digest)
                 return False
             self._ranges.pop()
             for table in ("rounds", "calls", "events"):
@@ -364,12 +366,12 @@ def _replace(draft: Path, out: Path) -> None:
 
 def _count_new(now: IntArray, before: IntArray) -> int:
     """Count what is in one list and not in the other; repeats count as often as they occur."""
+    if not len(before):
+        return len(now)
     kinds, counts = np.unique(now, return_counts=True)
     known, had = np.unique(before, return_counts=True)
-    at = np.searchsorted(known, kinds)
-    at_known = np.minimum(at, len(known) - 1) if len(known) else np.zeros(len(kinds), np.intp)
-    same = known[at_known] == kinds if len(known) else np.zeros(len(kinds), bool)
-    covered = np.where(same, had[at_known], 0) if len(known) else np.zeros(len(kinds), np.int64)
+    at = np.minimum(np.searchsorted(known, kinds), len(known) - 1)
+    covered = np.where(known[at] == kinds, had[at], 0)
     return int(np.maximum(counts - covered, 0).sum())
 
 

@@ -79,7 +79,8 @@ def cached_store(
 def _state(place: Path, *options: object) -> str:
     """Name the state of a source without reading it: paths, sizes, times of change, and the options."""
     try:
-        files = walk(place) if place.is_dir() else [place]
+        log = place.with_name(place.name + ".wal")  # of a DuckDB file
+        files = walk(place) if place.is_dir() else [place, log] if log.is_file() else [place]
         states = [(str(path), (stat := path.stat()).st_size, stat.st_mtime_ns) for path in files]
     except OSError as error:
         reason = "no such file or folder" if isinstance(error, FileNotFoundError) else error.strerror

@@ -93,8 +93,11 @@ class Found:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """Every file of the source."""
-        return tuple(path for table in COLUMNS for path in self.parts.get(table, ())) or (self.place,)
+        """Every file of the source; a DuckDB file may have a log of what is not in it yet."""
+        if self.parts:
+            return tuple(path for table in COLUMNS for path in self.parts[table])
+        log = self.place.with_name(self.place.name + ".wal")
+        return (self.place, log) if self.kind == "TraceLab DuckDB" and log.is_file() else (self.place,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from tracestat.errors import TracestatError
 from tracestat.ingest.copy import StoredSource, stored_path_keys, stored_sources
 from tracestat.ingest.detect import Found, find_sources
-from tracestat.ingest.readers import content_hash
+from tracestat.ingest.readers import READ_MEMORY, content_hash
 from tracestat.ingest.report import State
 from tracestat.store import SCHEMA_VERSION, open_store, store_version
 from tracestat.user_key import keyed_hash
@@ -106,7 +106,7 @@ def make_plan(sources: Sequence[Path], out: Path, *, developer: str | None, open
     compare = bool(plan.sources) or len(found) > 1
     for source in found:
         if source.kind == "tracestat store":
-            trace = opened.enter_context(open_store(source.place))
+            trace = opened.enter_context(open_store(source.place, memory_limit=READ_MEMORY, threads=1))
             for stored in stored_sources(trace):
                 plan.place(_copied("new", stored))
         else:
@@ -141,4 +141,5 @@ def _already_there(out: Path, found: Sequence[Found], opened: ExitStack) -> list
                 "all of them to make it again, or choose another -o"
             )
         return []
-    return [_copied("kept", stored) for stored in stored_sources(opened.enter_context(open_store(out)))]
+    trace = opened.enter_context(open_store(out, memory_limit=READ_MEMORY, threads=1))
+    return [_copied("kept", stored) for stored in stored_sources(trace)]

@@ -21,11 +21,12 @@ from tracestat.ingest.tracelab_json import read_block
 from tracestat.queries import query_text
 from tracestat.store import attach_read_only, reading
 
-__all__ = ["Reader", "content_hash", "reader_of"]
+__all__ = ["READ_MEMORY", "Reader", "content_hash", "reader_of"]
 
+# What DuckDB may use to stream a file that is only read from one end to the other.
+READ_MEMORY: Final = "128MB"
 _ROWS_PER_BATCH: Final = 65_536
 _HASH_BYTES: Final = 1 << 20
-_DUCKDB_MEMORY: Final = "256MB"
 _QUERIES: Final[dict[Table, str]] = {
     "rounds": "ingest_read_rounds",
     "tool_calls": "ingest_read_calls",
@@ -95,14 +96,11 @@ def content_hash(found: Found) -> str:
         A file cannot be read.
     """
     hashes = [_file_hash(path) for path in found.files]
-    if not found.parts:
+    if len(hashes) == 1:
         return hashes[0]
-    named = [f"{table} {h}" for (table, h) in zip(_tables_of_files(found), hashes, strict=True)]
+    tables: list[str] = [table for table, paths in found.parts.items() for _ in paths]
+    named = [f"{table} {h}" for table, h in zip(tables or ["file", "log"], hashes, strict=True)]
     return hashlib.sha256("\n".join(named).encode()).hexdigest()
-
-
-def _tables_of_files(found: Found) -> list[str]:
-    return [table for table, paths in found.parts.items() for _ in paths]
 
 
 def _file_hash(path: Path) -> str:
@@ -138,15 +136,13 @@ class _DuckDB(Reader):
 
     def batches(self) -> Iterator[Batch]:
         with reading(self.found.shown):
-            self._connection, close = attach_read_only(
-                self.found.place, memory_limit=_DUCKDB_MEMORY, threads=self.workers
-            )
+            self._connection, close = attach_read_only(self.found.place, memory_limit=READ_MEMORY, threads=self.workers)
             try:
                 yield from read_tables(self, self.found.shown)
             finally:
                 close()
         self.sha256 = content_hash(self.found)
-        self.size = self.found.place.stat().st_size
+        self.size = sum(path.stat().st_size for path in self.found.files)
         self.on_bytes(self.size)
 
     def keys(self) -> Iterator[pa.RecordBatch]:

@@ -65,7 +65,7 @@ def read_block(block: Block) -> Batch:
 
 
 def read_block_exactly(block: Block) -> Batch:
-    """Read a block with the exact reader alone: what :func:`read_block` must agree with."""
+    """Read a block line by line with the exact reader: what :func:`read_block` must agree with."""
     if block.too_long:
         return _rejected(block.first_line, "longer than a line may be")
     return _exact(list(_lines(block)))

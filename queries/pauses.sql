@@ -155,7 +155,7 @@ SELECT
     q.resolution_seconds,
     CAST(NULL AS DOUBLE) AS internal_seconds,
     CAST(NULL AS DOUBLE) AS effective_seconds,
-    r.input_tokens_total + r.output_tokens AS context_tokens,
+    TRY(r.input_tokens_total + r.output_tokens) AS context_tokens,
     c.original_pk IS NOT NULL AND c.original_pk < e.round_pk AS is_copy,
     least(
         CASE WHEN e.n_calls > 1 THEN coalesce(e.busy_seconds, 0)

@@ -40,16 +40,21 @@ extra = {}
 subprocess.run([sys.executable, "-c", "import typer"], check=True)
 """
 
-# three passes, one thread, every type inferred from the whole file: what one gets without knowing the format
+# three passes, one thread, every type inferred from the whole file: what one gets without knowing the format. The
+# tables carry the keys by which they join, as TraceLab's do.
 _INGEST_BASELINE = """
 import duckdb
 extra = {}
 con = duckdb.connect(sys.argv[2], config={"threads": "1"})
-source = "read_json($path, format = 'newline_delimited', sample_size = -1)"
+rows = "read_json($path, format = 'newline_delimited', sample_size = -1)"
+source = "(SELECT row_number() OVER () AS round_pk, * FROM " + rows + ")"
 for table, columns in (
     ("rounds", "* EXCLUDE (tools, timing_events)"),
-    ("tool_calls", "unnest(tools, recursive := true)"),
-    ("timing_events", "unnest(timing_events, recursive := true)"),
+    ("tool_calls", "round_pk, unnest(tools, recursive := true)"),
+    (
+        "timing_events",
+        "round_pk, generate_subscripts(timing_events, 1) AS event_index, unnest(timing_events, recursive := true)",
+    ),
 ):
     con.execute("CREATE TABLE " + table + " AS SELECT " + columns + " FROM " + source, {"path": sys.argv[1]})
 con.close()
@@ -142,7 +147,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", type=float, default=1.0, help="fraction of the published size (8,058 sessions)")
     parser.add_argument("--tenfold", action="store_true", help="measure memory at ten times that size too")
-    parser.add_argument("--folder", type=Path, help="keep the traces here, and use those that are there (default: a temporary folder)")
+    parser.add_argument(
+        "--folder", type=Path, help="keep the traces here, and use those that are there (default: a temporary folder)"
+    )
     options = parser.parse_args()
     sessions = max(40, round(8058 * options.scale))
     rows: list[tuple[str, str, str, str]] = []

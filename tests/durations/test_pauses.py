@@ -94,6 +94,11 @@ def test_context_is_prompt_and_output(store_of: Make) -> None:
     assert row["context_tokens"] == 5070
 
 
+def test_absurd_token_counts_are_no_context(store_of: Make) -> None:
+    row = one(store_of([round_("s", 0, [call("a", 1, 2)], input_tokens_total=2**63 - 1, output_tokens=9)]))
+    assert row["context_tokens"] is None
+
+
 @pytest.mark.parametrize(
     ("status", "kind"), [("running", "deadline"), ("aborted", "interrupted"), ("finished", "completed")]
 )

@@ -21,11 +21,10 @@ from tracestat.survival.exposure import exposure_from_exits
 from tracestat.survival.loglinear import fit_loglinear, powers
 from tracestat.survival.slope import bins_used, event_centre
 
-__all__ = ["FrailtyFit", "frailty_cells", "frailty_loglik", "frailty_pairs", "gamma_frailty", "stratified_slope"]
+__all__ = ["FrailtyFit", "frailty_cells", "frailty_loglik", "frailty_pairs", "gamma_frailty"]
 
 _LOG_THETA = (-9.0, 6.0)
 _STARTS = (-2.0, 0.0)
-_STRATA_EVENTS = 50
 _STEP_LIMIT = 1.5
 _TOLERANCE = 1e-9
 _MAX_STEPS = 60
@@ -498,51 +497,3 @@ def _one_step(solved: _Solved, rows: _Rows, clusters: NDArray[np.intp], without:
         moved[2] = min(max(moved[2], _LOG_THETA[0]), _LOG_THETA[1])
         replicates[place] = _climb(keys, moved).parameters[1]
     return replicates
-
-
-def stratified_slope(D_k: ArrayLike, X_k: ArrayLike, x: ArrayLike, min_events: int = _STRATA_EVENTS) -> float | None:
-    """Fit one slope with a free level for every key: a check of the frailty fit on large keys.
-
-    Parameters
-    ----------
-    D_k, X_k : array_like, shape (K, J)
-        Events and exposure (seconds) per key and bin.
-    x : array_like, shape (J,)
-        Places of the bins.
-    min_events : int, default 50
-        Keys with fewer events are left out. The estimate is biased upwards in small keys, since the last event of a
-        key always falls where its exposure ends.
-
-    Returns
-    -------
-    float or None
-        The slope; None if no key is large enough or no maximum exists.
-
-    Examples
-    --------
-    >>> round(stratified_slope([[3, 1], [0, 2], [1, 0]], [[2, 1], [4, 3], [1, 0.5]], [0, 1], min_events=1), 9)
-    0.287682072
-    """
-    events, exposure, places = bins_used(D_k, X_k, x)
-    n_k = events.sum(axis=1)
-    use = (n_k >= max(min_events, 1)) & (exposure.sum(axis=1) > 0)
-    if not np.any(use):
-        return None
-    n_k, X, D = n_k[use], exposure[use], events[use].sum(axis=0)
-    z = places - event_centre(D, places)
-    target = float(D @ z)
-    b = 0.0
-    for _ in range(60):
-        rate = np.exp(b * z)
-        weights = X @ np.stack([rate, rate * z, rate * z * z], axis=1)
-        mean = weights[:, 1] / weights[:, 0]
-        information = float(n_k @ (weights[:, 2] / weights[:, 0] - mean**2))
-        if not information > 0:
-            return None
-        step = float(np.clip((target - n_k @ mean) / information, -2.0, 2.0))
-        b += step
-        if abs(step) < 1e-12:
-            return b
-        if abs(b) > 60:
-            return None
-    return b if abs(step) < 1e-8 else None

@@ -17,10 +17,11 @@ from tracestat.results import NOT_AVAILABLE, Bin, Interval, Slopes, WithinKey
 from tracestat.survival.bins import Grid, Window, bin_centres
 from tracestat.survival.blocks import Block, block_centres, block_sums, merge_blocks, support
 from tracestat.survival.exposure import exposure_from_exits, group_cells
-from tracestat.survival.frailty import frailty_cells, stratified_slope
+from tracestat.survival.frailty import frailty_cells
 from tracestat.survival.headline import headline
 from tracestat.survival.intervals import bin_hazards, curvature_jackknife, local_slope_jackknife, slope_jackknife
 from tracestat.survival.slope import ols_slope, power_law_slope, slope_note
+from tracestat.survival.stratified import stratified_slope
 
 __all__ = [
     "NO_FIT",

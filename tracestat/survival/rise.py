@@ -18,6 +18,7 @@ from tracestat.errors import TracestatError, UsageError
 from tracestat.resample import sign_multipliers
 from tracestat.survival.blocks import Block, block_sums
 from tracestat.survival.intervals import active_clusters
+from tracestat.survival.monotone import holm
 
 __all__ = [
     "Family",
@@ -25,8 +26,6 @@ __all__ = [
     "RiseGroup",
     "RiseTest",
     "draw_shared",
-    "holm",
-    "pava_ratio",
     "rise_test",
     "rise_tests",
     "rise_tests_together",
@@ -462,73 +461,3 @@ def _step_down(t: NDArray[np.float64], null: NDArray[np.float64]) -> NDArray[np.
     p = np.empty(t.size)
     p[ascending] = np.maximum.accumulate(np.mean(largest_so_far >= t[ascending], axis=0)[::-1])[::-1]
     return p
-
-
-def holm(p: ArrayLike) -> NDArray[np.float64]:
-    """Adjust p values by Holm's step-down rule.
-
-    Parameters
-    ----------
-    p : array_like, shape (K,)
-        Raw p values.
-
-    Returns
-    -------
-    ndarray, shape (K,)
-        Adjusted p values, at most 1.
-
-    References
-    ----------
-    .. [1] Holm (1979), A simple sequentially rejective multiple test procedure.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03])
-    array([0.03, 0.06, 0.06])
-    """
-    raw = np.asarray(p, dtype=np.float64)
-    order = np.argsort(raw, kind="stable")
-    factors = np.arange(raw.size, 0, -1)
-    out = np.empty(raw.size)
-    out[order] = np.minimum(np.maximum.accumulate(raw[order] * factors), 1.0)
-    return out
-
-
-def pava_ratio(D: ArrayLike, X: ArrayLike) -> float | None:
-    """Compare the hazards with the closest hazards that never rise.
-
-    Parameters
-    ----------
-    D, X : array_like, shape (J,)
-        Events and exposure per bin, in order of time.
-
-    Returns
-    -------
-    float or None
-        The largest ratio of a bin's hazard to the fit by pooling adjacent violators (weights X): 1 if the hazard
-        never rises. None if there are no events.
-
-    References
-    ----------
-    .. [1] Barlow, Bartholomew, Bremner and Brunk (1972), Statistical Inference under Order Restrictions.
-
-    Examples
-    --------
-    >>> pava_ratio([4, 1, 3], [1.0, 1.0, 1.0])
-    1.5
-    """
-    events, exposure = np.asarray(D, dtype=np.float64), np.asarray(X, dtype=np.float64)
-    use = exposure > 0
-    events, exposure = events[use], exposure[use]
-    if not events.sum() > 0:
-        return None
-    pools: list[tuple[float, float, int]] = []
-    for d, x in zip(events.tolist(), exposure.tolist(), strict=True):
-        pool = (d, x, 1)
-        while pools and pools[-1][0] * pool[1] < pool[0] * pools[-1][1]:
-            before = pools.pop()
-            pool = (before[0] + pool[0], before[1] + pool[1], before[2] + pool[2])
-        pools.append(pool)
-    fitted = np.repeat([d / x for d, x, _ in pools], [n for _, _, n in pools])
-    positive = fitted > 0
-    return float(np.max((events / exposure)[positive] / fitted[positive]))

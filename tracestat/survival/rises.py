@@ -17,7 +17,8 @@ from tracestat.results import Contrast, Interval, Rise, RiseFamily, RiseLimit
 from tracestat.survival.blocks import block_centres
 from tracestat.survival.hazard import RangeData
 from tracestat.survival.headline import ENOUGH_CLUSTERS, headline
-from tracestat.survival.rise import RiseContrast, RiseGroup, RiseTest, draw_shared, pava_ratio, rise_tests_together
+from tracestat.survival.monotone import pava_ratio
+from tracestat.survival.rise import RiseContrast, RiseGroup, RiseTest, draw_shared, rise_tests_together
 
 __all__ = ["NO_RISE", "BinSets", "RiseInput", "rises"]
 

@@ -17,9 +17,9 @@ from tracestat.survival.frailty import (
     frailty_loglik,
     frailty_pairs,
     gamma_frailty,
-    stratified_slope,
 )
 from tracestat.survival.slope import poisson_slope
+from tracestat.survival.stratified import stratified_slope
 
 D_3, X_3, PLACES = np.array([[3, 1], [0, 2], [1, 0]]), np.array([[2, 1], [4, 3], [1, 0.5]]), [0, 1]
 

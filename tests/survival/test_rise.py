@@ -11,15 +11,8 @@ from scipy.special import ndtr, ndtri
 from tests.survival.data import Floats, R, hazard_tables, quick
 from tracestat.errors import TracestatError, UsageError
 from tracestat.resample import sign_multipliers
-from tracestat.survival.rise import (
-    RiseGroup,
-    draw_shared,
-    holm,
-    pava_ratio,
-    rise_test,
-    rise_tests,
-    rise_tests_together,
-)
+from tracestat.survival.monotone import holm, pava_ratio
+from tracestat.survival.rise import RiseGroup, draw_shared, rise_test, rise_tests, rise_tests_together
 
 D_4, X_4 = np.array([R["four_bins"]["D"]]), np.array([R["four_bins"]["X"]])
 BINS_4 = [(0, 1), (1, 2), (2, 3), (3, 4)]

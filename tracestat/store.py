@@ -277,7 +277,9 @@ def connect_in_memory(temporary: Path, *, memory_limit: str | None, threads: int
     }
     if threads is not None:
         config["threads"] = threads
-    return duckdb.connect(config=config)
+    connection = duckdb.connect(config=config)
+    connection.execute(query_text("ingest_quiet"))
+    return connection
 
 
 def is_plain(path: Path) -> bool:

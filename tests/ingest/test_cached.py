@@ -161,3 +161,12 @@ def test_use_is_noted(source: Path) -> None:
     os.utime(store, (1, 1))
     cached_store(source)
     assert time.time() - store.stat().st_mtime < 60
+
+
+def test_another_recipe_is_another_store(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = cached_store(source)
+    assert cached_store(source) == first
+    monkeypatch.setattr(cached, "_recipe", lambda: "other queries")
+    second = cached_store(source)
+    assert second != first
+    assert second.exists()

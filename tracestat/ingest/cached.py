@@ -8,9 +8,11 @@ from pathlib import Path
 
 from tracestat import cache
 from tracestat.errors import TracestatError
+from tracestat.ingest.derive import DURATIONS
 from tracestat.ingest.detect import Found, find_sources, walk
 from tracestat.ingest.readers import content_hash
 from tracestat.ingest.run import MEMORY_LIMIT, Progress, ingest
+from tracestat.queries import data_path, query_text
 from tracestat.store import SCHEMA_VERSION, is_store
 from tracestat.user_key import keyed_hash
 
@@ -49,7 +51,7 @@ def cached_store(
     place = Path(path).absolute()
     if place.is_file() and is_store(place):
         return place
-    options = (SCHEMA_VERSION, developer, force)
+    options = (SCHEMA_VERSION, _recipe(), developer, force)
     key = _state(place, *options)
     known = cache.find_stat(key)
     if known is not None:
@@ -74,6 +76,12 @@ def cached_store(
             draft.unlink(missing_ok=True)
     cache.remember(key, content)
     return store
+
+
+def _recipe() -> str:
+    """Name how the duration tables are made: a store made by other queries or classes is another store."""
+    parts = [*(query_text(name) for name in DURATIONS), data_path("tool_classes.toml").read_text(encoding="utf-8")]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def _state(place: Path, *options: object) -> str:

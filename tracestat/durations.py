@@ -138,7 +138,8 @@ def select(
     trace.run(query_text("set_zone"), {"zone": zone})
     trace.run(query_text("set_clock"), {"clock": clock})
     trace.run(query_text("set_definition"), {"definition": definition})
-    trace.run(query_text(f"durations_{unit}"))
+    trace.run(query_text(f"unit_{unit}"))
+    trace.run(query_text("durations"))
     return selection
 
 

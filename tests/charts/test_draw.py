@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+import polars as pl
 import pytest
 
 from tracestat.charts import draw
@@ -216,8 +217,12 @@ def test_shares_of_groups_are_of_all_groups_of_the_unit(make: Any) -> None:
 
 
 def test_other_results_have_no_chart(make: Any) -> None:
-    with pytest.raises(TypeError, match="Result has no chart"):
-        draw(Result(make("keys", []).head))
+    class Untold(Result):
+        def to_frame(self) -> pl.DataFrame:
+            return pl.DataFrame()
+
+    with pytest.raises(TypeError, match="Untold has no chart"):
+        draw(Untold(make("keys", []).head))
 
 
 def test_survival_is_drawn_as_steps_with_marks_up_to_one(make: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -41,7 +42,7 @@ _PARQUET_COLUMNS: Final[dict[Table, set[str]]] = {
 OnBytes = Callable[[int], None]
 
 
-class Reader:
+class Reader(ABC):
     """What the builder needs of a source.
 
     Attributes
@@ -62,9 +63,9 @@ class Reader:
         self.size = 0
         self.note: str | None = None
 
+    @abstractmethod
     def batches(self) -> Iterator[Batch]:
         """Give the rows; ``row`` is the place of a round in the source."""
-        raise NotImplementedError
 
 
 def reader_of(found: Found, *, on_bytes: OnBytes, workers: int) -> Reader:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -137,7 +138,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class Result(ABC):
     """A head and its groups."""
 
     head: Head
@@ -151,9 +152,9 @@ class Result:
         assert isinstance(body, dict)  # noqa: S101  as above
         return {**head, **body}
 
+    @abstractmethod
     def to_frame(self) -> pl.DataFrame:
         """Give the numbers as one polars frame, a row per smallest thing shown."""
-        raise NotImplementedError(type(self).__name__)
 
     def chart(self) -> alt.TopLevelMixin:
         """Draw the result with Altair."""

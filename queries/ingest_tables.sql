@@ -56,7 +56,8 @@ CREATE TABLE tool_calls (
     permission_mode VARCHAR,
     parallel_group BIGINT,
     is_subagent BOOLEAN,
-    job_ended_at TIMESTAMP
+    job_ended_at TIMESTAMP,
+    command_fingerprint VARCHAR
 );
 CREATE TABLE timing_events (
     round_pk BIGINT,

@@ -85,7 +85,14 @@ def test_what_a_tracelab_row_says_beyond_its_columns(trace: Trace) -> None:
     assert [row["start_kind"] for row in rows] == ["emission"] * 4
     assert [row["source_id"] for row in rows] == [1] * 4
     assert [row["asked_limit_seconds"] for row in rows] == [None, None, 10.0, None]
-    unknown = ("approval_seconds", "permission_mode", "parallel_group", "is_subagent", "job_ended_at")
+    unknown = (
+        "approval_seconds",
+        "permission_mode",
+        "parallel_group",
+        "is_subagent",
+        "job_ended_at",
+        "command_fingerprint",
+    )
     assert all(row[name] is None for row in rows for name in unknown)
 
 

@@ -88,6 +88,7 @@ CALL_EXTRAS: Final[dict[str, pa.DataType]] = {
     "parallel_group": INTEGER,
     "is_subagent": BOOLEAN,
     "job_ended_at": TIME,
+    "command_fingerprint": TEXT,
 }
 
 EVENT_COLUMNS: Final[dict[str, pa.DataType]] = {

@@ -71,6 +71,10 @@ class LineFile:
         Told how many bytes of the file were read, as they are read.
     block_bytes, max_line_bytes : int
         Size of a block, and of the longest line that is read.
+    start : int
+        Where in an uncompressed file to begin: after a newline.
+    first_line : int
+        Number of the line there.
 
     Attributes
     ----------
@@ -90,18 +94,24 @@ class LineFile:
         on_bytes: Callable[[int], None] | None = None,
         block_bytes: int = BLOCK_BYTES,
         max_line_bytes: int = MAX_LINE_BYTES,
+        start: int = 0,
+        first_line: int = 1,
     ) -> None:
         self._path = path
         self._compression = compression
         self._on_bytes = on_bytes
         self._block_bytes = block_bytes
         self._max_line_bytes = max_line_bytes
+        self._start = start
+        self._first_line = first_line
         self.sha256 = ""
         self.size = 0
         self.damage: str | None = None
 
     def __iter__(self) -> Iterator[Block]:
         with self._path.open("rb", buffering=0) as file:
+            if self._start:
+                file.seek(self._start)
             raw = _Hashed(file, self._on_bytes)
             yield from self._blocks(self._stream(raw))
             while raw.readinto(memoryview(bytearray(_PIECE))):  # what lies behind the damage belongs to the hash
@@ -117,7 +127,7 @@ class LineFile:
         return raw
 
     def _blocks(self, stream: _Stream) -> Iterator[Block]:
-        line = 1
+        line = self._first_line
         rest = b""
         skipping = False  # inside a line that is too long
         ended = False

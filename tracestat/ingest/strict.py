@@ -7,11 +7,10 @@ repaired. Nothing of the text goes into a reason.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -29,25 +28,20 @@ from tracestat.ingest.columns import (
     TIME,
 )
 from tracestat.ingest.extras import call_extras
+from tracestat.ingest.objects import CUT_OFF, NOT_JSON, TOO_DEEP, json_objects
 from tracestat.ingest.times import time_of
 
 __all__ = ["DOUBTFUL", "Line", "read_lines"]
 
 _INT64: Final = 2**63
-_SPACE: Final = re.compile(r"[ \t\r\n]*")
 _ROUND_KEYS: Final = (*ROUND_COLUMNS, "timing_events", "tools")
 # Where a record may begin again after damage: only rounds begin with one of these keys.
 _START: Final = re.compile(rf'\{{\s*"(?:{"|".join(_ROUND_KEYS)})"\s*:')
-# A hostile line may look like a thousand beginnings, each of which is read to its end.
-_MAX_STARTS: Final = 16
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _EVENT_KEYS: Final = {name: kind for name, kind in EVENT_COLUMNS.items() if name != "event_index"}
 
-_NOT_JSON: Final = "not JSON"
-_CUT_OFF: Final = "cut off: the last line is not complete"
-_TOO_DEEP: Final = "nested too deeply"
 # Reasons that another parser may not find: NaN in a key that nobody reads, deeper nesting.
-DOUBTFUL: Final = frozenset({_NOT_JSON, _CUT_OFF, _TOO_DEEP})
+DOUBTFUL: Final = frozenset({NOT_JSON, CUT_OFF, TOO_DEEP})
 
 Line = tuple[int, bytes, bool]
 """Number of the line, its bytes, and whether it ends in a newline."""
@@ -55,18 +49,6 @@ Line = tuple[int, bytes, bool]
 
 class _WrongError(Exception):
     """A value that its column cannot hold; the message is the reason."""
-
-
-def _no_constant(_: str) -> NoReturn:
-    raise ValueError  # NaN and Infinity are no JSON
-
-
-def _whole(digits: str) -> int | float:
-    # nothing of 21 characters fits 64 bits, and Python refuses to read thousands of digits
-    return int(digits) if len(digits) <= 20 else float("inf")
-
-
-_DECODER: Final = json.JSONDecoder(parse_constant=_no_constant, parse_int=_whole)
 
 
 def read_lines(lines: Iterable[Line]) -> Batch:
@@ -86,40 +68,12 @@ def read_lines(lines: Iterable[Line]) -> Batch:
     rows = _Rows()
     for number, content, complete in lines:
         text = content.decode("utf-8", "surrogateescape")  # bytes that are no UTF-8 become lone surrogates
-        for place, value, reason in _objects(text, complete):
+        for place, value, reason in json_objects(text, _START, complete=complete):
             if reason is None:
                 rows.add(number, place, value)
             else:
                 rows.rejects.append(Reject(number, "round", place, reason))
     return rows.batch()
-
-
-def _objects(text: str, complete: bool) -> Iterator[tuple[int, Any, str | None]]:
-    """Give every JSON value on a line; after damage, go on where a round may begin again."""
-    place = starts = 0
-    at = _skip(text, 0)
-    while at < len(text):
-        try:
-            value, end = _DECODER.raw_decode(text, at)
-        except ValueError:
-            again = _START.search(text, at + 1) if starts < _MAX_STARTS else None
-            yield place, None, _NOT_JSON if complete or again else _CUT_OFF
-            starts += 1
-            if again is None:
-                return
-            at = again.start()
-        except RecursionError:
-            yield place, None, _TOO_DEEP
-            return
-        else:
-            yield place, value, None
-            at = _skip(text, end)
-        place += 1
-
-
-def _skip(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
-    return match.end() if match else at
 
 
 @dataclass(slots=True)

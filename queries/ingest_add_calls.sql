@@ -1,4 +1,4 @@
--- the calls of a batch
+-- the calls of a batch; `row` is the place of their round over all sources, from 1
 INSERT INTO tool_calls BY NAME
-SELECT $first + batch_calls."row" AS round_pk, $source_id AS source_id, batch_calls.* EXCLUDE ("row")
+SELECT batch_calls."row" AS round_pk, batch_calls.* EXCLUDE ("row")
 FROM batch_calls

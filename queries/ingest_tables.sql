@@ -75,15 +75,15 @@ CREATE TABLE timing_events (
 CREATE TABLE trace_source (path VARCHAR);
 CREATE TABLE sources (
     source_id BIGINT,
-    "source" VARCHAR,      -- base name for TraceLab files
+    "source" VARCHAR,      -- base name for TraceLab files, format and a hash for raw logs
     format VARCHAR,
-    sha256 VARCHAR,        -- of the bytes of the file, or of the list of files of a folder
+    sha256 VARCHAR,        -- of the bytes of the file, of the list of files of a folder, of the facts of a raw log
     bytes BIGINT,
     path_key VARCHAR,      -- the path, hashed with the user's key: a source at the same place is refreshed
     developer VARCHAR,     -- given by the caller for rows that name none
     first_round_pk BIGINT,
     last_round_pk BIGINT,  -- both null when the source gave no round
-    rows_read BIGINT,      -- = rows_kept + rows_rejected
+    rows_read BIGINT,      -- = rows_kept + rows_rejected; JSON objects of a raw log, rounds of all else
     rows_kept BIGINT,
     rows_rejected BIGINT,
     calls_rejected BIGINT,
@@ -91,10 +91,18 @@ CREATE TABLE sources (
     rows_repaired BIGINT,
     note VARCHAR           -- what else a reader should know, for example that the file ends early
 );
+-- raw logs only: how far each was read, and the facts found so far (no text of the log), so that a log that has grown
+-- is read on from there
+CREATE TABLE raw_logs (
+    source_id BIGINT,
+    state VARCHAR,         -- JSON
+    rest BLOB              -- what its unfinished last line says
+);
+CREATE TABLE raw_log_facts (source_id BIGINT, piece BIGINT, facts BLOB);
 CREATE TABLE rejects (
     source_id BIGINT,
-    line BIGINT,           -- line of a JSONL file, round_pk of a table
-    part VARCHAR,          -- round, call or event
+    line BIGINT,           -- line of a JSONL file or log, round_pk of a table
+    part VARCHAR,          -- round, call or event; line of a raw log
     row_index BIGINT,      -- place in the row's list of calls or events, from 0; of the object in its line
     reason VARCHAR         -- never the text
 );

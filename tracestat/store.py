@@ -40,7 +40,7 @@ __all__ = [
     "tables_of",
 ]
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 MEMORY_LIMIT: Final = "1GB"
 _MAGIC: Final = b"DUCK"  # at byte 8 of every DuckDB file
 

@@ -22,7 +22,7 @@ from tracestat.ingest.columns import (
 
 __all__ = ["CALLS", "EVENTS", "ROUNDS", "Batch", "Part", "Reject", "append", "gather", "moved", "rejected"]
 
-Part: TypeAlias = Literal["round", "call", "event"]
+Part: TypeAlias = Literal["round", "call", "event", "line"]
 
 # `row` is the place of a round in its source, from 0; the builder makes round_pk of it.
 _ROW: Final = pa.field("row", INTEGER)
@@ -39,8 +39,8 @@ class Reject:
     ----------
     line : int or None
         Line of a JSONL file, from 1, or round_pk of a table.
-    part : {"round", "call", "event"}
-        What was left out.
+    part : {"round", "call", "event", "line"}
+        What was left out; a line of a raw log is none of the others.
     row_index : int or None
         Place in the row's list of calls or events, or of the object in its line, from 0.
     reason : str

@@ -20,14 +20,16 @@ from pathlib import Path
 from typing import Any, Final
 
 import duckdb
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 import tracestat
 from tracestat.errors import TracestatError
-from tracestat.ingest.batch import CALLS, EVENTS, ROUNDS, Batch, Reject, gather, rejected
+from tracestat.ingest.batch import CALLS, EVENTS, ROUNDS, Batch, Reject, gather, moved, rejected
 from tracestat.ingest.derive import derive
+from tracestat.ingest.logs.state import StoredLog
 from tracestat.queries import query_text
 from tracestat.store import SCHEMA_VERSION, connect_in_memory, interruptible, is_plain, open_store
 
@@ -37,8 +39,10 @@ __all__ = ["SourceRow", "StoreWriter", "Tally", "remove_leftovers", "writing"]
 _ROWS_PER_INSERT: Final = 100_000
 IntArray = npt.NDArray[np.uint64]
 _PREFIX: Final = ".tracestat-"
+_SOURCE: Final = pa.field("source_id", pa.int64())
+_CALLS: Final = CALLS.append(_SOURCE)
 _REJECTS: Final = pa.schema(
-    [("line", pa.int64()), ("part", pa.string()), ("row_index", pa.int64()), ("reason", pa.string())]
+    [_SOURCE, ("line", pa.int64()), ("part", pa.string()), ("row_index", pa.int64()), ("reason", pa.string())]
 )
 
 
@@ -127,8 +131,8 @@ class StoreWriter:
         self._first = 1
         self._ranges: list[tuple[int, int]] = []  # first and last round_pk of the sources so far
         self._digests: list[tuple[Any, ...]] = []  # what those hold, as far as it was asked for
-        self._waiting: list[Batch] = []
-        schemas = {"rounds": ROUNDS, "calls": CALLS, "events": EVENTS, "rejects": _REJECTS}
+        self._waiting: list[tuple[int, Batch]] = []  # with the number of their source
+        schemas = {"rounds": ROUNDS, "calls": _CALLS, "events": EVENTS, "rejects": _REJECTS}
         self._slots = {name: _Slot(schema) for name, schema in schemas.items()}
         self.tally = Tally()
 
@@ -166,13 +170,17 @@ class StoreWriter:
         tally.calls_rejected += rejected(batch.rejects, "call")
         tally.events_rejected += rejected(batch.rejects, "event")
         tally.repaired += batch.repaired
-        self._waiting.append(batch)
-        rows = sum(b.rounds.num_rows + b.calls.num_rows + b.events.num_rows for b in self._waiting)
+        self._waiting.append((self._source_id, moved(batch, self._first)))
+        rows = sum(b.rounds.num_rows + b.calls.num_rows + b.events.num_rows for _, b in self._waiting)
         if rows >= _ROWS_PER_INSERT:
             self._flush()
 
     def end_source(
-        self, row: Callable[[Tally, int | None, int | None], SourceRow], *, before: IntArray | None = None
+        self,
+        row: Callable[[Tally, int | None, int | None], SourceRow],
+        *,
+        before: IntArray | None = None,
+        log: StoredLog | None = None,
     ) -> int | None:
         """Close the current source.
 
@@ -182,6 +190,8 @@ class StoreWriter:
             Makes the row of ``sources`` from the tally and the first and last round_pk.
         before : array of uint64, optional
             Identities of the rounds that an earlier version of the source had.
+        log : StoredLog, optional
+            What is kept of a raw log; its rounds are known not to repeat those of another.
 
         Returns
         -------
@@ -189,17 +199,23 @@ class StoreWriter:
             How many of its rounds that version did not have; None if an earlier source holds the same rows: then
             this one is left out.
         """
-        self._flush()
         tally, first = self.tally, self._first
         self.tally = Tally()
         last = first + tally.last_row
-        if self._repeats(first, last):
-            return None
+        if log is None:
+            self._flush()
+            if self._repeats(first, last):
+                return None
         has_rounds = tally.kept > 0
         made = row(tally, first if has_rounds else None, last if has_rounds else None)
         with writing(self._out.name):
             self._run("ingest_add_source", source_id=self._source_id, **asdict(made))
-            new = tally.kept if before is None else _count_new(self._identities(first, last), before)
+            if log is not None:
+                self._add_log(log)
+            new = tally.kept
+            if before is not None:
+                self._flush()
+                new = _count_new(self._identities(first, last), before)
         self._first = last + 1
         self._source_id += 1
         return new
@@ -234,20 +250,33 @@ class StoreWriter:
     def _flush(self) -> None:
         if not self._waiting:
             return
-        batch = gather(self._waiting)
-        self._waiting = []
+        waiting, self._waiting = self._waiting, []
+        batch = gather([b for _, b in waiting])
+        sources = [pa.repeat(pa.scalar(source, pa.int64()), b.calls.num_rows) for source, b in waiting]
+        tables = {
+            "rounds": batch.rounds,
+            "calls": batch.calls.append_column(_SOURCE, pa.chunked_array(sources, pa.int64())),
+            "events": batch.events,
+            "rejects": pa.concat_tables([_reject_table(source, b.rejects) for source, b in waiting]),
+        }
         with writing(self._out.name):
-            for name, table in (("rounds", batch.rounds), ("calls", batch.calls), ("events", batch.events)):
+            for name, table in tables.items():
                 if table.num_rows:
-                    parameters = {"source_id": self._source_id} if name == "calls" else {}
-                    self._insert(name, table, first=self._first, **parameters)
-            if batch.rejects:
-                self._insert("rejects", _reject_table(batch.rejects), source_id=self._source_id)
+                    self._slots[name].table = table
+                    self._run(f"ingest_add_{name}")
+                    self._slots[name].clear()
 
-    def _insert(self, name: str, table: pa.Table, **parameters: int) -> None:
-        self._slots[name].table = table
-        self._run(f"ingest_add_{name}", **parameters)
-        self._slots[name].clear()
+    def _add_log(self, log: StoredLog) -> None:
+        rest = msgspec.msgpack.encode(log.rest)
+        self._run("ingest_add_log", source_id=self._source_id, state=msgspec.json.encode(log.state).decode(), rest=rest)
+        for piece, facts in enumerate(log.pieces):
+            self._run("ingest_add_log_facts", source_id=self._source_id, piece=piece, facts=facts)
+
+    def largest_custom_numbers(self) -> dict[str, int]:
+        """Give the largest number of each kind of private name among the rows so far."""
+        self._flush()
+        result = self._connection.execute(query_text("ingest_custom_names"))
+        return dict(zip([column[0] for column in result.description], result.fetchall()[0], strict=True))
 
     def _repeats(self, first: int, last: int) -> bool:
         """Tell whether the rows just written are those of an earlier source, and take them out again if so."""
@@ -375,6 +404,6 @@ def _count_new(now: IntArray, before: IntArray) -> int:
     return int(np.maximum(counts - covered, 0).sum())
 
 
-def _reject_table(rejects: tuple[Reject, ...]) -> pa.Table:
-    columns = [[getattr(reject, name) for reject in rejects] for name in _REJECTS.names]
+def _reject_table(source: int, rejects: tuple[Reject, ...]) -> pa.Table:
+    columns = [[source] * len(rejects), *([getattr(r, name) for r in rejects] for name in _REJECTS.names[1:])]
     return pa.table([pa.array(c, f.type) for c, f in zip(columns, _REJECTS, strict=True)], schema=_REJECTS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -18,18 +18,23 @@ import pyarrow.parquet
 
 from tracestat.errors import TracestatError
 from tracestat.ingest.blocks import Compression, LineFile
+from tracestat.ingest.logs.format import Format
+from tracestat.ingest.logs.formats import FORMATS
 from tracestat.store import attach_read_only, is_locked, tables_of
 
 __all__ = ["ACCEPTED", "COLUMNS", "Found", "Kind", "Table", "find_sources", "walk"]
 
-Kind: TypeAlias = Literal["TraceLab JSONL", "TraceLab DuckDB", "TraceLab Parquet", "tracestat store"]
+# One of these, or the kind of a format of raw logs
+Kind: TypeAlias = str
 Table: TypeAlias = Literal["rounds", "tool_calls", "timing_events"]
 
 ACCEPTED: Final = (
-    "accepted are TraceLab's .jsonl (plain, gzip or zstd), .duckdb and Parquet folder, and tracestat's own stores"
+    "accepted are TraceLab's .jsonl (plain, gzip or zstd), .duckdb and Parquet folder, tracestat's own stores, and the "
+    "logs of agents"
 )
 _HEAD_BYTES: Final = 1 << 16
 _HEAD_LINES: Final = 100
+_DOCUMENT_BYTES: Final = 256 << 20
 # A TraceLab round has all of these; an old or damaged one at least three.
 _ROUND_KEYS: Final = {
     "provider",
@@ -74,12 +79,18 @@ class Found:
         Of JSON lines.
     parts : dict
         The Parquet files of each table.
+    log : Format or None
+        The format of a raw log.
+    root : Path or None
+        The folder that was named and holds it.
     """
 
     kind: Kind
     place: Path
     compression: Compression = ""
     parts: dict[Table, tuple[Path, ...]] = field(default_factory=dict)
+    log: Format | None = None
+    root: Path | None = None
 
     @property
     def shown(self) -> str:
@@ -202,6 +213,9 @@ def _text(path: Path, compression: Compression) -> Found | _Other:
                 objects += 1
                 if len(_ROUND_KEYS & value.keys()) >= 3:
                     return Found("TraceLab JSONL", path, compression)
+                log = next((form for form in FORMATS if form.recognises(value)), None)
+                if log is not None:
+                    return Found(log.kind, path, compression, log=log)
             if lines >= _HEAD_LINES:
                 break
         if lines >= _HEAD_LINES:
@@ -210,9 +224,30 @@ def _text(path: Path, compression: Compression) -> Found | _Other:
         return _Other(f"a file of which no line can be read: {file.damage}", damaged=True)
     if lines == 0:
         return _Other(f"{packed}blank lines")
+    if not objects:
+        log = _document(path, compression)
+        if log is not None:
+            return Found(log.kind, path, compression, log=log)
     if objects:
-        return _Other(f"{packed}JSON, but no rounds of TraceLab (provider, session_id, timing_events, tools)")
+        return _Other(f"{packed}JSON, but no rounds of TraceLab and no log of an agent that is known")
     return _Other(f"{packed}JSON that is no object" if values else f"{packed}text that is not JSON")
+
+
+def _document(path: Path, compression: Compression) -> Format | None:
+    """Tell which log a file is that holds one JSON value over many lines."""
+    parts: list[bytes] = []
+    size = 0
+    for block in LineFile(path, compression, max_line_bytes=_DOCUMENT_BYTES):
+        size += len(block.data)
+        if size > _DOCUMENT_BYTES or (
+            not parts and not bytes(block.data[:64]).lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{")
+        ):
+            return None
+        parts.append(bytes(block.data))
+    value = _first_value(b"".join(parts).decode("utf-8", "replace"))
+    if not isinstance(value, dict):
+        return None
+    return next((form for form in FORMATS if form.document and form.recognises(value)), None)
 
 
 def _first_value(text: str) -> Any:
@@ -272,7 +307,7 @@ def _in_folder(folder: Path, but: Path | None) -> list[Found]:
         elif isinstance(what, _Other) and what.damaged:
             raise TracestatError(f"{path.name}: {what.what}; {ACCEPTED}")
         elif isinstance(what, Found) and what.kind != "tracestat store":  # a store is made of other sources
-            found.append(what)
+            found.append(replace(what, root=folder))
     found += _parquet_sets([file for file in parquet if file.table], folder)
     if not found:
         raise TracestatError(f"{folder.name}: a folder with no trace in it; {ACCEPTED}")

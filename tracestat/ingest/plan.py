@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,9 +10,11 @@ from pathlib import Path
 from tracestat.errors import TracestatError
 from tracestat.ingest.copy import StoredSource, stored_path_keys, stored_sources
 from tracestat.ingest.detect import Found, find_sources
+from tracestat.ingest.logs.formats import format_of
+from tracestat.ingest.logs.planned import PlannedLog, developer_of, log_states, planned
 from tracestat.ingest.readers import READ_MEMORY, content_hash
 from tracestat.ingest.report import State
-from tracestat.store import SCHEMA_VERSION, open_store, store_version
+from tracestat.store import SCHEMA_VERSION, Trace, open_store, store_version
 from tracestat.user_key import keyed_hash
 
 __all__ = ["Plan", "Planned", "make_plan", "path_key"]
@@ -51,15 +53,17 @@ class Planned:
 
 @dataclass(slots=True)
 class Plan:
-    """The sources in their order, and those left out, each with the number of the source that it repeats."""
+    """The sources in their order, those left out, each with the number of the source that it repeats, and the logs."""
 
     sources: list[Planned]
     repeated: list[tuple[Planned, int]]
+    logs: list[PlannedLog]
 
     @property
     def changes_nothing(self) -> bool:
         """Whether the store holds everything already."""
-        return all(entry.state in ("kept", "unchanged") for entry in self.sources)
+        entries: list[Planned | PlannedLog] = [*self.sources, *self.logs]
+        return bool(entries) and all(entry.state in ("kept", "unchanged") for entry in entries)
 
     def place(self, new: Planned) -> None:
         """Give a source its place: that of its earlier version, or the last."""
@@ -77,8 +81,31 @@ class Plan:
                 return
         self.sources.append(new)
 
+    def place_log(self, found: Found, developer: str | None, *, again: bool) -> None:
+        """Give a raw log its place; ``again`` reads it from its start even if it is in the store."""
+        key = path_key(found.place)
+        for i, entry in enumerate(self.logs):
+            if entry.key == key:
+                if entry.found is None and entry.state == "kept":
+                    self.logs[i] = entry.named(found, developer, again=again)
+                return
+        self.logs.append(planned(found, key, developer))
 
-def make_plan(sources: Sequence[Path], out: Path, *, developer: str | None, opened: ExitStack) -> Plan:
+    def keep_logs(self, stored: Iterable[PlannedLog]) -> None:
+        """Take over raw logs of a store, but for those that are here already."""
+        known = {entry.key for entry in self.logs}
+        self.logs += [entry for entry in stored if entry.key not in known]
+
+
+def make_plan(
+    sources: Sequence[Path],
+    out: Path,
+    *,
+    developer: str | None,
+    developer_from: str | None = None,
+    again: bool = False,
+    opened: ExitStack,
+) -> Plan:
     """Decide what becomes of every source.
 
     Parameters
@@ -89,6 +116,10 @@ def make_plan(sources: Sequence[Path], out: Path, *, developer: str | None, open
         The store, which may exist.
     developer : str or None
         Who worked, for rows that do not say.
+    developer_from : {"parent"}, optional
+        Name the developer of a raw log after the first folder below the one that was named.
+    again : bool
+        Read raw logs from their start.
     opened : ExitStack
         Takes the stores that the plan copies from.
 
@@ -102,13 +133,18 @@ def make_plan(sources: Sequence[Path], out: Path, *, developer: str | None, open
         A source is not readable, or ``out`` is something else or of another version.
     """
     found = find_sources(sources, but=out)
-    plan = Plan(_already_there(out, found, opened), [])
-    compare = bool(plan.sources) or len(found) > 1
+    plan = Plan([], [], [])
+    _already_there(plan, out, found, opened)
+    compare = bool(plan.sources) or sum(source.log is None for source in found) > 1
     for source in found:
         if source.kind == "tracestat store":
             trace = opened.enter_context(open_store(source.place, memory_limit=READ_MEMORY, threads=1))
-            for stored in stored_sources(trace):
-                plan.place(_copied("new", stored))
+            tables, logs = _stored(trace, "new")
+            for stored in tables:
+                plan.place(stored)
+            plan.keep_logs(logs)
+        elif source.log is not None:
+            plan.place_log(source, developer_of(source, developer, developer_from), again=again)
         else:
             sha256 = content_hash(source) if compare else None
             plan.place(Planned("new", path_key(source.place), sha256, developer, read=source))
@@ -125,10 +161,26 @@ def _copied(state: State, stored: StoredSource) -> Planned:
     return Planned(state, row.path_key, row.sha256, row.developer, copy=stored)
 
 
-def _already_there(out: Path, found: Sequence[Found], opened: ExitStack) -> list[Planned]:
-    """Give the sources of the store that is there already."""
+def _stored(trace: Trace, state: State) -> tuple[list[Planned], list[PlannedLog]]:
+    """Give the sources of an open store: those that are copied, and raw logs, whose rounds are made again."""
+    logs = log_states(trace)
+    tables: list[Planned] = []
+    kept: list[PlannedLog] = []
+    for stored in stored_sources(trace):
+        row = stored.row
+        if stored.source_id in logs:
+            known = logs[stored.source_id][0]
+            form = format_of(known.slug)
+            kept.append(PlannedLog(row.path_key or "", form, row.developer, state, before=stored, stored=known))
+        else:
+            tables.append(_copied(state, stored))
+    return tables, kept
+
+
+def _already_there(plan: Plan, out: Path, found: Sequence[Found], opened: ExitStack) -> None:
+    """Put the sources of the store that is there already into a plan."""
     if not out.exists():
-        return []
+        return
     version = store_version(out)
     if version is None:
         raise TracestatError(f"{out.name} exists and is not a tracestat store: choose another -o")
@@ -140,6 +192,8 @@ def _already_there(out: Path, found: Sequence[Found], opened: ExitStack) -> list
                 f"{out.name} was made by an older tracestat and {len(missing)} of its sources are not named: name "
                 "all of them to make it again, or choose another -o"
             )
-        return []
+        return
     trace = opened.enter_context(open_store(out, memory_limit=READ_MEMORY, threads=1))
-    return [_copied("kept", stored) for stored in stored_sources(trace)]
+    tables, logs = _stored(trace, "kept")
+    plan.sources += tables
+    plan.logs += logs

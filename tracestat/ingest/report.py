@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from tracestat.results import Json
@@ -26,7 +26,7 @@ class SourceReport:
         ``new``; ``refreshed`` (it was in the store and has changed); ``unchanged`` (it was and has not);
         ``duplicate`` (another source holds the same rows: left out); ``kept`` (in the store, not named this time).
     rows, kept, rejected : int
-        Rounds read; rows = kept + rejected.
+        Rounds read, or JSON objects of a raw log; rows = kept + rejected.
     calls_rejected, events_rejected : int
         Calls and events left out of rounds that were kept.
     repaired : int
@@ -35,6 +35,10 @@ class SourceReport:
         Of the rounds kept: those that the store did not have before, and those that it had.
     note : str or None
         What else to know, for example that the file ends early.
+    left_out : dict of str to int
+        Calls of a raw log that were left out, by reason.
+    understood : dict of str to int
+        What was understood of a raw log: calls, results and the like, copies with them.
     """
 
     path: str
@@ -49,10 +53,16 @@ class SourceReport:
     new: int
     duplicates: int
     note: str | None = None
+    left_out: dict[str, int] = field(default_factory=dict)
+    understood: dict[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Json]:
         """Give the JSON form."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        made: dict[str, Json] = {name: getattr(self, name) for name in self.__slots__}
+        for name in ("left_out", "understood"):
+            if not made[name]:
+                del made[name]  # of raw logs only
+        return made
 
 
 @dataclass(frozen=True, slots=True)

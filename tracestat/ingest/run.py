@@ -18,10 +18,15 @@ from tracestat.ingest.batch import Batch
 from tracestat.ingest.build import SourceRow, StoreWriter, Tally
 from tracestat.ingest.copy import StoredSource
 from tracestat.ingest.detect import Found
+from tracestat.ingest.logs.building import read_logs, write_logs
+from tracestat.ingest.logs.numbering import Numbering
+from tracestat.ingest.logs.planned import PlannedLog
+from tracestat.ingest.logs.reading import LogReader
 from tracestat.ingest.plan import Plan, Planned, make_plan, path_key
 from tracestat.ingest.readers import Reader, reader_of
 from tracestat.ingest.report import IngestReport, SourceReport, State
 from tracestat.store import open_store
+from tracestat.user_key import user_key
 
 __all__ = ["MEMORY_LIMIT", "Progress", "ingest"]
 
@@ -37,6 +42,7 @@ def ingest(
     *,
     force: bool = False,
     developer: str | None = None,
+    developer_from: str | None = None,
     progress: Progress | None = None,
     threads: int | None = None,
     memory_limit: str = MEMORY_LIMIT,
@@ -53,7 +59,9 @@ def ingest(
     force : bool
         Go on when more than half of a source cannot be rows.
     developer : str, optional
-        Who worked, for rows that do not say.
+        Who worked, for rows that do not say; ``local`` for raw logs by default.
+    developer_from : {"parent"}, optional
+        Name the developer of each raw log after the first folder below the one that was named.
     progress : callable, optional
         Called with (bytes done, bytes in all).
     threads : int, optional
@@ -76,15 +84,23 @@ def ingest(
     target = Path(out).resolve()
     workers = threads or min(_MAX_THREADS, _processors())
     with ExitStack() as opened:
-        plan = make_plan([Path(source) for source in sources], target, developer=developer, opened=opened)
-        if target.exists() and plan.sources and plan.changes_nothing:
+        plan = make_plan(
+            [Path(source) for source in sources],
+            target,
+            developer=developer,
+            developer_from=developer_from,
+            opened=opened,
+        )
+        if target.exists() and plan.changes_nothing:
             with open_store(target) as trace:
                 tables = dict(trace.counts)
-            reports = [_copied(entry) for entry in plan.sources]
+            reports = [*map(_copied, plan.sources), *map(_copied, plan.logs)]
             return _report(plan, reports, tables, changed=False)
         work = _Work(plan, force=force, workers=workers, progress=progress)
         with StoreWriter(target, memory_limit=memory_limit, threads=workers) as writer:
             reports = [work.write(writer, entry) for entry in plan.sources]
+            if plan.logs:
+                reports += work.write_logs(writer, plan.logs)
             opened.close()  # where files are locked, an open store cannot be replaced
             tables = writer.finish()
     return _report(plan, reports, tables, changed=True)
@@ -103,7 +119,8 @@ class _Work:
         self._force = force
         self._workers = workers
         self._progress = progress
-        self._total = sum(_size(entry.read) for entry in plan.sources if entry.read)
+        self._log_bytes = sum(_size(entry.found) for entry in plan.logs if entry.found)
+        self._total = sum(_size(entry.read) for entry in plan.sources if entry.read) + self._log_bytes
         self._done = 0
 
     def _count(self, n: int) -> None:
@@ -117,6 +134,14 @@ class _Work:
             return self._read(writer, entry, entry.read)
         assert entry.copy is not None  # noqa: S101 - a source is read or copied
         return _copy(writer, entry, entry.copy)
+
+    def write_logs(self, writer: StoreWriter, entries: Sequence[PlannedLog]) -> list[SourceReport]:
+        """Read what is new of the raw logs, and write the rounds of all."""
+        with LogReader(
+            user_key(), keep_names=False, workers=self._workers, expected_bytes=self._log_bytes, on_bytes=self._count
+        ) as reader:
+            known = read_logs(entries, reader, force=self._force)
+        return write_logs(writer, known, Numbering(writer.largest_custom_numbers()))
 
     def _read(self, writer: StoreWriter, entry: Planned, found: Found) -> SourceReport:
         reader = reader_of(found, on_bytes=self._count, workers=self._workers)
@@ -187,10 +212,11 @@ def _reported(state: State, shown: str, kind: str, tally: Tally, new: int | None
     )
 
 
-def _copied(entry: Planned) -> SourceReport:
+def _copied(entry: Planned | PlannedLog) -> SourceReport:
     """Report a source that stays as it is."""
-    assert entry.copy is not None  # noqa: S101 - it is in the store
-    row = entry.copy.row
+    stored = entry.copy if isinstance(entry, Planned) else entry.before
+    assert stored is not None  # noqa: S101 - it is in the store
+    row = stored.row
     return SourceReport(
         path=row.source,
         format=row.format,

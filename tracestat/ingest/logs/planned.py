@@ -1,0 +1,96 @@
+"""Raw logs of an ingest: those named now, and those that the store holds already."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from tracestat.ingest.copy import StoredSource
+from tracestat.ingest.detect import Found
+from tracestat.ingest.logs.format import Format
+from tracestat.ingest.logs.reading import has_changed
+from tracestat.ingest.logs.state import Chunk, LogState, StoredLog
+from tracestat.ingest.report import State
+from tracestat.queries import query_text
+from tracestat.store import Trace
+
+__all__ = ["FROM_PARENT", "PlannedLog", "developer_of", "log_states", "planned", "stored_log"]
+
+# What `--developer-from parent` asks for.
+FROM_PARENT: Final = "parent"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedLog:
+    """A raw log in the store to be.
+
+    Attributes
+    ----------
+    key : str
+        Pseudonym of its place.
+    form : Format
+        What its lines are.
+    developer : str or None
+        Who worked.
+    state : str
+        As in :class:`~tracestat.ingest.report.SourceReport`.
+    found : Found or None
+        Where it is read from; None for one that is kept as it is.
+    before : StoredSource or None
+        What the store says about it.
+    stored : LogState or None
+        How far it was read.
+    """
+
+    key: str
+    form: Format
+    developer: str | None
+    state: State
+    found: Found | None = None
+    before: StoredSource | None = None
+    stored: LogState | None = None
+
+    @property
+    def source(self) -> str:
+        """How ``sources`` and JSON name it: its place would tell about its owner."""
+        return f"{self.form.slug}/{self.key[:12]}"
+
+    def named(self, found: Found, developer: str | None, *, again: bool) -> PlannedLog:
+        """Give the plan for a log of the store that is named now; ``again`` reads it from the start."""
+        assert self.stored is not None  # noqa: S101 - it is in the store
+        if not again and developer == self.developer and not has_changed(found.place, self.stored):
+            return replace(self, state="unchanged")
+        return replace(self, state="refreshed", found=found, developer=developer, stored=None if again else self.stored)
+
+
+def planned(found: Found, key: str, developer: str | None) -> PlannedLog:
+    """Give the plan for a log that the store does not hold."""
+    assert found.log is not None  # noqa: S101 - it was found to be a log
+    return PlannedLog(key, found.log, developer, "new", found=found)
+
+
+def developer_of(found: Found, developer: str | None, source: str | None) -> str | None:
+    """Tell who worked: the name given, or the first folder below the one that was named."""
+    if source != FROM_PARENT:
+        return developer
+    parent: Path = found.place.parent
+    if found.root is None or parent == found.root:
+        return parent.name
+    return parent.relative_to(found.root).parts[0]
+
+
+def log_states(trace: Trace) -> dict[int, tuple[LogState, Chunk]]:
+    """Give how far the raw logs of an open store were read, by source_id."""
+    return {
+        source_id: (msgspec.json.decode(state, type=LogState), msgspec.msgpack.decode(rest, type=Chunk))
+        for source_id, state, rest in trace.run(query_text("ingest_logs")).rows()
+    }
+
+
+def stored_log(trace: Trace, source_id: int, state: LogState, rest: Chunk) -> StoredLog:
+    """Give a raw log of an open store with its facts."""
+    pieces = trace.run(query_text("ingest_log_facts"), {"source_id": source_id})["facts"].to_list()
+    return StoredLog(state, tuple(pieces), rest)

@@ -37,8 +37,6 @@ _LINKS: Final[dict[str, str]] = {
 # The well-known values of the conventions, and Claude Code's spelling; any other name may be somebody's own.
 _PROVIDERS: Final = frozenset(
     {
-       
-        
         "anthropic",
         "aws.bedrock",
         "azure.ai.inference",
@@ -54,13 +52,10 @@ _PROVIDERS: Final = frozenset(
         "openai",
         "perplexity",
         "x_ai",
-    ,
     }
 )
 _SHELL_TOOLS: Final = frozenset(
     {
-       
-        
         "Bash",
         "PowerShell",
         "bash",
@@ -70,7 +65,6 @@ _SHELL_TOOLS: Final = frozenset(
         "run_shell_command",
         "execute_command",
         "run_command",
-    ,
     }
 )
 _OTHER_SIGNALS: Final = ("resourceLogs", "resourceMetrics", "resourceProfiles")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tracestat.ingest.logs.claude_facts import Fact, facts_of
+from tracestat.ingest.logs.claude_facts import Fact
+from tracestat.ingest.logs.claude_read import facts_of
 from tracestat.ingest.logs.claude_rounds import rounds_of
 from tracestat.ingest.logs.format import Format
 

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tracestat.ingest.logs.claude_copies import Across, number
+from tracestat.ingest.logs.claude_copies import Across
 from tracestat.ingest.logs.claude_ends import status_of
 from tracestat.ingest.logs.claude_facts import Result, Stream, Usage, Use
 from tracestat.ingest.logs.model import Call, Event
@@ -68,7 +68,7 @@ class Pairs:
 
     def call_id(self, call: str, time_us: int | None) -> str | None:
         """Name a call; one whose id stands for several is named by its time too, and its result (None) not at all."""
-        if number(call) not in self.across.shared_ids:
+        if not self.across.shared_ids or hash(call) not in self.across.shared_ids:
             return f"call_{call}"
         if time_us is None:
             return None
@@ -88,7 +88,7 @@ class Pairs:
             call.parallel_group = group
             if use.role == "serial":
                 began = self.began.get(use.call)
-                if began is not None and number(use.call) not in self.across.shared_ids:
+                if began is not None and hash(use.call) not in self.across.shared_ids:
                     call.start_kind = "rebuilt"
                     call.approval_seconds = max(0, began - max(emitted, serial_end)) / 1e6
                 if call.result_us is not None:
@@ -97,7 +97,7 @@ class Pairs:
         return made
 
     def _call(self, use: Use, emitted: int, stream: Stream) -> Call:
-        shared = number(use.call) in self.across.shared_ids
+        shared = hash(use.call) in self.across.shared_ids
         call = Call(
             self.call_id(use.call, emitted) or "",
             use.tool,

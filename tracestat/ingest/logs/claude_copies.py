@@ -1,14 +1,13 @@
-"""What must be known of all Claude Code logs before one can be read: which copy of a message counts, results whose call
-stands in another log, and the ends of jobs.
+"""What must be known of all Claude Code logs before rounds can be made of one.
 
-Resuming, forking and branching copy lines into new files with their times, and a sub-agent's lines may also stand
-within its parent's log. A message that occurs in one place only, as nearly all do, leaves nothing behind here but a few
-numbers in arrays.
+That is: which copy of a message counts, results whose call stands in another log, and the ends of jobs. Resuming,
+forking and branching copy lines into new files with their times, and a sub-agent's lines may also stand within its
+parent's log. A message that occurs in one place only, as nearly all do, leaves nothing behind here but a few numbers in
+arrays: 64-bit hashes, which are Python's own, since they are compared within one process only.
 """
 
 from __future__ import annotations
 
-import zlib
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,9 +19,8 @@ import numpy.typing as npt
 from tracestat.ingest.logs.claude_facts import Ended, Heard, Output, Result, Said, Use
 from tracestat.ingest.logs.format import Log
 
-__all__ = ["Across", "Place", "block_key", "blocks_of", "keep_earliest", "number", "read_across"]
+__all__ = ["Across", "Place", "block_key", "blocks_of", "keep_earliest", "read_across"]
 
-_64: Final = (1 << 64) - 1
 _NESTED: Final = 1
 _ANSWERED: Final = 2
 
@@ -44,9 +42,9 @@ class Across:
     kept : dict of Place to frozenset of int
         The blocks to keep of copies that do not count whole; usually none.
     partial : set of Place
-        Copies of which only blocks are kept that the copy that counts lacks: their tokens are told there.
+        Copies of which only blocks are kept that a better copy lacks, and that tells the tokens.
     shared_ids : set of int
-        Ids that stand for several different calls, as after redaction: no result can be told theirs.
+        Hashes of ids that stand for several different calls, as after redaction: no result can be told theirs.
     orphans : dict of str to (int, Result)
         Time and result of calls that stand in another log than their result.
     joined : set of str
@@ -64,16 +62,11 @@ class Across:
     ended_calls: dict[str, list[int]] = field(default_factory=dict)
 
 
-def number(pseudonym: str) -> int:
-    """Give the first 64 bits of a pseudonym."""
-    return int(pseudonym[:16], 16)
-
-
 def block_key(said: Said, place: int, block: Output | Use) -> int:
     """Give what equal copies of a block have in common: of a call its id and time, else message, time and kind."""
     if isinstance(block, Use):
-        return hash((number(block.call), said.time_us)) & _64  # of integers, hashes are the same in every process
-    return hash((number(said.message), said.time_us, place, zlib.crc32(block.kind.encode()))) & _64
+        return hash((block.call, said.time_us))
+    return hash((said.message, said.time_us, place, block.kind))
 
 
 def read_across(logs: Sequence[Log]) -> Across:
@@ -95,7 +88,7 @@ def read_across(logs: Sequence[Log]) -> Across:
     table = rows.table()
     across.shared_ids = _shared(table)
     calls = np.unique(table["call"])
-    across.joined = {call for call in across.orphans if _contains(calls, number(call))}
+    across.joined = {call for call in across.orphans if _contains(calls, hash(call))}
     _decide(table, across)
     return across
 
@@ -104,21 +97,26 @@ class _Rows:
     """The blocks of all logs, in columns."""
 
     def __init__(self) -> None:
-        self.message, self.key, self.call = array("Q"), array("Q"), array("Q")
-        self.tool, self.log, self.flags = array("I"), array("I"), array("B")
+        self.message, self.key, self.call, self.tool = array("q"), array("q"), array("q"), array("q")
+        self.log, self.flags = array("I"), array("B")
 
     def __len__(self) -> int:
         return len(self.key)
 
     def add(self, log: int, said: Said, place: int, block: Output | Use) -> None:
-        """Add a block; a message without any is added as one without a kind."""
-        is_call = isinstance(block, Use)
-        self.message.append(number(said.message))
+        """Add a block."""
+        flags = _NESTED if said.stream.nested else 0
+        if isinstance(block, Use):
+            self.call.append(hash(block.call))
+            self.tool.append(hash(block.tool))
+        else:
+            flags |= _ANSWERED
+            self.call.append(0)
+            self.tool.append(0)
+        self.message.append(hash(said.message))
         self.key.append(block_key(said, place, block))
-        self.call.append(number(block.call) if isinstance(block, Use) else 0)
-        self.tool.append(zlib.crc32((block.tool or "").encode()) if isinstance(block, Use) else 0)
         self.log.append(log)
-        self.flags.append((_NESTED if said.stream.nested else 0) | (0 if is_call else _ANSWERED))
+        self.flags.append(flags)
 
     def table(self) -> npt.NDArray[Any]:
         """Give the rows as a structured array."""
@@ -129,7 +127,7 @@ class _Rows:
         return table
 
 
-_COLUMNS: Final = (("message", "u8"), ("key", "u8"), ("call", "u8"), ("tool", "u4"), ("log", "u4"), ("flags", "u1"))
+_COLUMNS: Final = (("message", "i8"), ("key", "i8"), ("call", "i8"), ("tool", "i8"), ("log", "u4"), ("flags", "u1"))
 
 
 def blocks_of(said: Said) -> tuple[Output | Use, ...]:
@@ -151,7 +149,7 @@ def _read(index: int, log: Log, rows: _Rows, across: Across) -> None:
             across.ended_tasks.setdefault((fact.session, fact.task), []).append(fact.time_us)
             if fact.call is not None:
                 across.ended_calls.setdefault(fact.call, []).append(fact.time_us)
-    answered = {number(call) for call in results}
+    answered = {hash(call) for call in results}
     here = set()
     for row in range(first, len(rows)):
         call = rows.call[row]
@@ -160,7 +158,7 @@ def _read(index: int, log: Log, rows: _Rows, across: Across) -> None:
             if call in answered:
                 rows.flags[row] |= _ANSWERED
     for call_id, (time_us, result) in results.items():
-        if number(call_id) not in here:
+        if hash(call_id) not in here:
             keep_earliest(across.orphans, result, time_us)
 
 
@@ -171,8 +169,8 @@ def keep_earliest(results: dict[str, tuple[int, Result]], result: Result, time_u
         results[result.call] = (time_us, result)
 
 
-def _contains(values: npt.NDArray[np.uint64], value: int) -> bool:
-    place = int(np.searchsorted(values, np.uint64(value)))
+def _contains(values: npt.NDArray[np.int64], value: int) -> bool:
+    place = int(np.searchsorted(values, value))
     return place < len(values) and int(values[place]) == value
 
 
@@ -213,7 +211,8 @@ class _Copy:
     @property
     def rank(self) -> tuple[bool, int, int, int]:
         """A copy in a log of its own is better than a nested one, then one with more results, then a longer one."""
-        return self.place.nested, len(self.open) - len(self.keys), -len(self.keys), self.place.log
+        answered = sum(call != 0 and key not in self.open for key, call in self.keys.items())
+        return self.place.nested, -answered, -len(self.keys), self.place.log
 
 
 def _decide(table: npt.NDArray[Any], across: Across) -> None:

@@ -1,31 +1,14 @@
-"""The facts of one line of a Claude Code log: who spoke when, in pseudonyms and numbers; no text of the line is kept."""
+"""What the lines of Claude Code logs are kept as: who spoke when, in pseudonyms and numbers, without any text."""
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
-from tracestat.ingest.logs.claude_ends import Mark, exit_code, mark_of, reported_ms, task_of
-from tracestat.ingest.logs.claude_inputs import Role, asked_of
-from tracestat.ingest.logs.claude_lines import (
-    Block,
-    Json,
-    Line,
-    Message,
-    Outcome,
-    characters,
-    line_of,
-    message_characters,
-    raw_length,
-    text_of,
-    whole,
-)
-from tracestat.ingest.logs.format import Facts, UnreadableError
+from tracestat.ingest.logs.claude_ends import Mark
+from tracestat.ingest.logs.claude_inputs import Role
 from tracestat.ingest.logs.model import Shell
-from tracestat.ingest.logs.names import Names
 
 __all__ = [
     "Began",
@@ -40,14 +23,12 @@ __all__ = [
     "Took",
     "Usage",
     "Use",
-    "facts_of",
 ]
-
 
 Usage: TypeAlias = tuple[int | None, int | None, int | None, int | None]
 
 
-class Stream(msgspec.Struct, frozen=True, array_like=True):
+class Stream(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Whose conversation a line belongs to.
 
     Attributes
@@ -65,14 +46,14 @@ class Stream(msgspec.Struct, frozen=True, array_like=True):
     nested: bool = False
 
 
-class Output(msgspec.Struct, frozen=True, array_like=True, tag="o"):
+class Output(msgspec.Struct, frozen=True, array_like=True, gc=False, tag="o"):
     """A block that the model wrote, other than a call; ``other`` for kinds without an event."""
 
     kind: str
     chars: int | None
 
 
-class Use(msgspec.Struct, frozen=True, array_like=True, tag="u"):
+class Use(msgspec.Struct, frozen=True, array_like=True, gc=False, tag="u"):
     """A call."""
 
     call: str
@@ -84,7 +65,7 @@ class Use(msgspec.Struct, frozen=True, array_like=True, tag="u"):
     shell: Shell | None
 
 
-class Said(msgspec.Struct, frozen=True, array_like=True, tag="said"):
+class Said(msgspec.Struct, frozen=True, array_like=True, gc=False, tag="said"):
     """Blocks of a message of the model; ``usage`` is uncached, cache creation, cache read and output tokens."""
 
     stream: Stream
@@ -95,7 +76,7 @@ class Said(msgspec.Struct, frozen=True, array_like=True, tag="said"):
     blocks: tuple[Output | Use, ...]
 
 
-class Result(msgspec.Struct, frozen=True, array_like=True):
+class Result(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The result of a call."""
 
     call: str
@@ -107,7 +88,7 @@ class Result(msgspec.Struct, frozen=True, array_like=True):
     task: str | None = None
 
 
-class Heard(msgspec.Struct, frozen=True, array_like=True, tag="heard"):
+class Heard(msgspec.Struct, frozen=True, array_like=True, gc=False, tag="heard"):
     """A user line: results, or a message of ``message_chars``, which a human wrote or the harness did."""
 
     stream: Stream
@@ -119,21 +100,21 @@ class Heard(msgspec.Struct, frozen=True, array_like=True, tag="heard"):
     results: tuple[Result, ...]
 
 
-class Began(msgspec.Struct, frozen=True, array_like=True, tag="began"):
+class Began(msgspec.Struct, frozen=True, array_like=True, gc=False, tag="began"):
     """A running command reported how long it had run: an estimate of its start."""
 
     call: str
     time_us: int
 
 
-class Took(msgspec.Struct, frozen=True, array_like=True, tag="took"):
+class Took(msgspec.Struct, frozen=True, array_like=True, gc=False, tag="took"):
     """A tool server reported how long a call took."""
 
     call: str
     reported_ms: int
 
 
-class Ended(msgspec.Struct, frozen=True, array_like=True, tag="ended"):
+class Ended(msgspec.Struct, frozen=True, array_like=True, gc=False, tag="ended"):
     """A background job or agent ended, by one of the copies of its notice."""
 
     session: str | None
@@ -142,271 +123,10 @@ class Ended(msgspec.Struct, frozen=True, array_like=True, tag="ended"):
     time_us: int
 
 
-class Compacted(msgspec.Struct, frozen=True, array_like=True, tag="compacted"):
+class Compacted(msgspec.Struct, frozen=True, array_like=True, gc=False, tag="compacted"):
     """The context was replaced by a summary."""
 
     time_us: int | None
 
 
 Fact: TypeAlias = Said | Heard | Began | Took | Ended | Compacted
-
-_IGNORED: Final = frozenset(
-    "file-history-snapshot file-history-delta summary last-prompt mode permission-mode ai-title custom-title agent-name "
-    "bridge-session".split()
-)
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
-_TYPE: Final = re.compile(r"[A-Za-z0-9_\-:/]{1,40}")
-_MODES: Final = frozenset({"default", "acceptEdits", "plan", "bypassPermissions", "auto", "dontAsk", "delegate"})
-_SYNTHETIC: Final = "<synthetic>"
-_NOTICE: Final = "<task-notification>"
-_INJECTED: Final = ("<command-", "<local-command", _NOTICE, "[Request interrupted")
-_FIELD: Final = re.compile(r"<(task-id|tool-use-id|status)>\s*([^<]{1,200}?)\s*</\1>")
-_NOT_OVER: Final = frozenset({"running", "pending", "in_progress", "started"})
-_OUTPUTS: Final = {"thinking": "reasoning", "redacted_thinking": "reasoning", "text": "text"}
-
-
-def facts_of(raw: bytes, names: Names) -> Facts:
-    """Tell what one object says.
-
-    Parameters
-    ----------
-    raw : bytes
-        The object, as UTF-8 JSON.
-    names : Names
-        Makes pseudonyms.
-
-    Returns
-    -------
-    Facts
-
-    Raises
-    ------
-    msgspec.DecodeError
-        The text is not JSON, or not of the form of a line.
-    UnreadableError
-        A line of the conversation without a time.
-    """
-    line = line_of(raw)
-    kind = line.type
-    if kind == "assistant":
-        return Facts(_said(line, _stream(line, names), names))
-    if kind == "user":
-        stream = _stream(line, names)
-        return Facts(_heard(raw, line, stream, names))
-    if kind == "progress":
-        return _progress(line, names)
-    if kind == "queue-operation":
-        return Facts(_notices(line, line.content, names))
-    if kind == "attachment":
-        attachment = line.attachment
-        return Facts(_notices(line, attachment.prompt, names) if attachment else [])
-    if kind == "system":
-        return Facts([Compacted(_time(line.timestamp))] if line.subtype == "compact_boundary" else [])
-    if isinstance(kind, str) and kind in _IGNORED:
-        return Facts()
-    return Facts(unknown=_public_type(kind))
-
-
-def _public_type(kind: object) -> str:
-    return kind if isinstance(kind, str) and _TYPE.fullmatch(kind) else "unnamed"
-
-
-def _time(stamp: object) -> int | None:
-    """Read a time stamp as microseconds since 1970; one without an offset is UTC."""
-    if not isinstance(stamp, str):
-        return None
-    try:
-        read = datetime.fromisoformat(stamp)
-    except ValueError:
-        return None
-    since = (read if read.tzinfo else read.replace(tzinfo=UTC)) - _EPOCH
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
-
-
-def _needed_time(line: Line) -> int:
-    time_us = _time(line.timestamp)
-    if time_us is None:
-        raise UnreadableError("no time stamp")
-    return time_us
-
-
-def _stream(line: Line, names: Names) -> Stream:
-    session = line.sessionId if isinstance(line.sessionId, str) else None
-    own = None if session is None else names.id("session", session)
-    if line.isSidechain is not True:
-        return Stream(own)
-    # the oldest layout names no agent: all side lines of a session are one stream
-    return Stream(own, _agent(session, line.agentId, names))
-
-
-def _agent(session: str | None, agent: object, names: Names) -> str:
-    return names.id("session", f"{session or ''}/{agent if isinstance(agent, str) else ''}")
-
-
-def _call(call: object, names: Names) -> str | None:
-    return names.id("call", call) if isinstance(call, str) and call else None
-
-
-def _said(line: Line, stream: Stream, names: Names) -> list[Any]:
-    message = line.message
-    if not isinstance(message, Message) or message.model == _SYNTHETIC or line.isApiErrorMessage is True:
-        return []  # what the harness wrote in the model's place is no request
-    time_us = _needed_time(line)
-    if isinstance(message.id, str) and message.id:
-        round_id = names.id("round", message.id)
-    else:
-        round_id = names.id("round", f"{stream.session}/{stream.agent}/{time_us}")
-    usage = message.usage
-    return [
-        Said(
-            stream,
-            time_us,
-            round_id,
-            names.model(message.model) if isinstance(message.model, str) else None,
-            None
-            if usage is None
-            else (
-                whole(usage.input_tokens),
-                whole(usage.cache_creation_input_tokens),
-                whole(usage.cache_read_input_tokens),
-                whole(usage.output_tokens),
-            ),
-            tuple([_block(block, names) for block in message.content if isinstance(block, Block)])
-            if isinstance(message.content, list)
-            else (),
-        )
-    ]
-
-
-def _block(block: Block, names: Names) -> Output | Use:
-    kind = block.type
-    if kind == "tool_use":
-        call = _call(block.id, names)
-        if call is not None:
-            tool = block.name if isinstance(block.name, str) else None
-            asked = asked_of(tool or "", block.input, names)
-            return Use(
-                call,
-                None if tool is None else names.tool(tool),
-                raw_length(block.input),
-                asked.role,
-                asked.limit_seconds,
-                asked.in_background,
-                asked.shell,
-            )
-    event = _OUTPUTS.get(kind) if isinstance(kind, str) else None
-    if event is None:
-        return Output("other", None)
-    text = block.text if event == "text" else block.thinking
-    return Output(event, len(text) if isinstance(text, str) else None)
-
-
-def _heard(raw: bytes | msgspec.Raw, line: Line, stream: Stream, names: Names) -> list[Any]:
-    message = line.message
-    if not isinstance(message, Message):
-        return []
-    time_us = _needed_time(line)
-    content = message.content
-    blocks = [b for b in content if isinstance(b, Block)] if isinstance(content, list) else []
-    answers = [block for block in blocks if block.type == "tool_result"]
-    chars, text = None, ""
-    if isinstance(content, str):
-        chars, text = len(content), content
-    elif content is not None and not answers:
-        chars = message_characters(raw)
-        text = next((block.text for block in blocks if isinstance(block.text, str)), "")
-    mode = line.permissionMode
-    heard = Heard(
-        stream,
-        time_us,
-        names.project(line.cwd) if isinstance(line.cwd, str) and line.cwd else None,
-        None if not isinstance(mode, str) else mode if mode in _MODES else "other",
-        chars,
-        chars is not None and _is_human(line, text),
-        tuple([result for block in answers if (result := _result(line, block, names)) is not None]),
-    )
-    return [heard, *_notices(line, text, names)] if text.startswith(_NOTICE) else [heard]
-
-
-def _is_human(line: Line, text: str) -> bool:
-    origin = line.origin
-    kind = origin if origin is None or isinstance(origin, str) else origin.kind
-    injected = line.isMeta is True or line.isCompactSummary is True or line.isVisibleInTranscriptOnly is True
-    return not injected and kind in (None, "human") and not text.startswith(_INJECTED)
-
-
-def _result(line: Line, block: Block, names: Names) -> Result | None:
-    call = _call(block.tool_use_id, names)
-    if call is None:
-        return None
-    text = text_of(block.content)
-    outcome = line.toolUseResult if isinstance(line.toolUseResult, Outcome) else None
-    is_error = block.is_error is True  # absent means false
-    task = task_of(text, outcome)
-    return Result(
-        call,
-        is_error,
-        characters(block.content),
-        mark_of(text, outcome, is_error=is_error, denied=line.toolDenialKind is not None),
-        exit_code(text, is_error=is_error),
-        reported_ms(outcome),
-        None if task is None else names.id("task", task),
-    )
-
-
-def _progress(line: Line, names: Names) -> Facts:
-    data = line.data
-    if data is None:
-        return Facts()
-    if data.type == "agent_progress":
-        return Facts(_nested(line, data.message, data.agentId, names))
-    if data.type == "bash_progress":
-        elapsed, time_us, call = data.elapsedTimeSeconds, _time(line.timestamp), _call(line.parentToolUseID, names)
-        if call is None or time_us is None or not _is_duration(elapsed):
-            return Facts()
-        return Facts([Began(call, time_us - round(elapsed * 1e6))])
-    if data.type == "mcp_progress" and _is_duration(data.elapsedTimeMs):
-        call = _call(line.parentToolUseID, names)
-        return Facts([Took(call, round(data.elapsedTimeMs))] if call is not None else [])
-    return Facts()
-
-
-def _is_duration(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
-
-
-def _nested(line: Line, raw: msgspec.Raw, agent: object, names: Names) -> list[Any]:
-    """Read the line of a sub-agent that a progress line carries, by its own time."""
-    if not bytes(raw).startswith(b"{"):
-        return []
-    inner = line_of(raw)
-    session = line.sessionId if isinstance(line.sessionId, str) else None
-    if not isinstance(agent, str):  # then the call that started it tells sub-agents apart
-        agent = line.parentToolUseID
-    own = None if session is None else names.id("session", session)
-    stream = Stream(own, _agent(session, agent, names), nested=True)
-    if inner.timestamp is None:
-        inner.timestamp = line.timestamp
-    if inner.type == "assistant":
-        return _said(inner, stream, names)
-    return _heard(raw, inner, stream, names) if inner.type == "user" else []
-
-
-def _notices(line: Line, content: Json, names: Names) -> list[Any]:
-    """Find the ends of jobs; a notice without a status is an event of a job that goes on."""
-    text = text_of(content).lstrip()
-    if not text.startswith(_NOTICE):
-        return []
-    time_us = _time(line.timestamp)
-    session = names.id("session", line.sessionId) if isinstance(line.sessionId, str) else None
-    found: list[Any] = []
-    for notice in text.split(_NOTICE)[1:] if time_us is not None else ():
-        # what the job said stands behind, and may contain anything
-        head = notice.split("<summary>", 1)[0].split("<result>", 1)[0].split("<event>", 1)[0]
-        fields = dict(reversed(_FIELD.findall(head)))
-        task, status = fields.get("task-id"), fields.get("status")
-        if task and status and status not in _NOT_OVER:
-            call = _call(fields.get("tool-use-id"), names)
-            found.append(Ended(session, names.id("task", task), call, time_us))
-    return found

@@ -29,7 +29,7 @@ class Asked(NamedTuple):
     shell: Shell | None = None
 
 
-class _Input(msgspec.Struct):
+class _Input(msgspec.Struct, gc=False):
     command: Any = None
     timeout: Any = None
     timeout_ms: Any = None

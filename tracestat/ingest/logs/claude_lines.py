@@ -33,7 +33,7 @@ Json: TypeAlias = str | list[msgspec.Raw] | dict[str, msgspec.Raw] | int | float
 _NO_RAW: Final = msgspec.Raw(b"")
 
 
-class Usage(msgspec.Struct):
+class Usage(msgspec.Struct, gc=False):
     """Token counts of a message."""
 
     input_tokens: Any = None
@@ -42,7 +42,7 @@ class Usage(msgspec.Struct):
     output_tokens: Any = None
 
 
-class Block(msgspec.Struct):
+class Block(msgspec.Struct, gc=False):
     """A block of content: thinking, text, a call or a result."""
 
     type: Any = None
@@ -56,7 +56,7 @@ class Block(msgspec.Struct):
     text: Any = None
 
 
-class Message(msgspec.Struct):
+class Message(msgspec.Struct, gc=False):
     """What the model or the user said."""
 
     model: Any = None
@@ -65,7 +65,7 @@ class Message(msgspec.Struct):
     usage: Usage | None = None
 
 
-class Outcome(msgspec.Struct):
+class Outcome(msgspec.Struct, gc=False):
     """The structured result of a call, where it is an object."""
 
     durationMs: Any = None  # noqa: N815
@@ -77,20 +77,20 @@ class Outcome(msgspec.Struct):
     retrieval_status: Any = None
 
 
-class Origin(msgspec.Struct):
+class Origin(msgspec.Struct, gc=False):
     """Where a user line came from."""
 
     kind: Any = None
 
 
-class Attachment(msgspec.Struct):
+class Attachment(msgspec.Struct, gc=False):
     """What was added to the context; only queued prompts are of use."""
 
     type: Any = None
     prompt: Json = None
 
 
-class Data(msgspec.Struct):
+class Data(msgspec.Struct, gc=False):
     """What a progress line reports; ``message`` is a whole line of a sub-agent."""
 
     type: Any = None
@@ -100,7 +100,7 @@ class Data(msgspec.Struct):
     agentId: Any = None  # noqa: N815
 
 
-class Line(msgspec.Struct):
+class Line(msgspec.Struct, gc=False):
     """A line of any type, in the usual order of its keys."""
 
     isSidechain: Any = None  # noqa: N815
@@ -125,16 +125,16 @@ class Line(msgspec.Struct):
     origin: Origin | str | None = None
 
 
-class _Text(msgspec.Struct):
+class _Text(msgspec.Struct, gc=False):
     type: Any = None
     text: Any = None
 
 
-class _Contents(msgspec.Struct):
+class _Contents(msgspec.Struct, gc=False):
     content: Json = None
 
 
-class _WithContents(msgspec.Struct):
+class _WithContents(msgspec.Struct, gc=False):
     message: _Contents | None = None
 
 

@@ -1,7 +1,8 @@
 """Rounds of Claude Code logs: one per message of the model, with what it was told before, what it wrote and its calls.
 
 A log holds several conversations: the main one, and those of sub-agents. Each is read in the order of the file, which
-decides what belongs to which round; times are only compared where intervals are made of them.
+decides what belongs to which round; times are only compared where intervals are made of them. What a request was told is
+its input, also where that was copied from another log.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from tracestat.ingest.logs.claude_copies import (
     block_key,
     blocks_of,
     keep_earliest,
-    number,
     read_across,
 )
 from tracestat.ingest.logs.claude_facts import (
@@ -26,7 +26,6 @@ from tracestat.ingest.logs.claude_facts import (
     Compacted,
     Heard,
     Output,
-    Result,
     Said,
     Stream,
     Took,
@@ -99,7 +98,7 @@ class _LogReader:
         self._counts: Counter[str] = Counter()
         self._conversations: dict[Stream, _Conversation] = {}
         self._drafts: list[Draft] = []
-        self._seen: set[tuple[bool, int]] = set()
+        self._seen: set[int] = set()
         self._calls: set[str] = set()
         self._heard: set[int] = set()
         self._projects: dict[str | None, str] = {}
@@ -111,9 +110,8 @@ class _LogReader:
         draft.model = draft.model or said.model
         draft.usage = _largest(draft.usage, said.usage)
         nested = said.stream.nested
-        place = Place(self._place, number(said.message), nested)
+        place = Place(self._place, hash(said.message), nested)
         kept = self._across.kept.get(place)
-        draft.partial = draft.partial or place in self._across.partial
         for at, block in enumerate(blocks_of(said)):
             key = block_key(said, at, block)
             is_call = isinstance(block, Use)
@@ -122,10 +120,11 @@ class _LogReader:
                 self._calls.add(block.call)
             if kept is not None and key not in kept:
                 self._left_out[NESTED if nested else ELSEWHERE] += is_call
-            elif (nested, key) in self._seen:
+                draft.partial = draft.partial or place in self._across.partial
+            elif (here := ~key if nested else key) in self._seen:
                 self._left_out[NESTED if nested else HERE] += is_call
             else:
-                self._seen.add((nested, key))
+                self._seen.add(here)
                 self._write(draft, said, block)
 
     def _draft(self, said: Said) -> Draft:
@@ -161,7 +160,7 @@ class _LogReader:
         for result in heard.results:
             keep_earliest(self._pairs.results, result, heard.time_us)
         # a branched session holds every line twice
-        key = hash((heard.stream.nested, heard.time_us, heard.message_chars or 0, *map(_number_of, heard.results)))
+        key = hash((heard.stream.nested, heard.time_us, heard.message_chars, *[r.call for r in heard.results]))
         if key in self._heard:
             return
         self._heard.add(key)
@@ -222,10 +221,6 @@ class _LogReader:
         if not draft.partial:
             _tell_tokens(made, draft.usage)
         return made
-
-
-def _number_of(result: Result) -> int:
-    return number(result.call)
 
 
 def _session(stream: Stream, log: Log) -> str:

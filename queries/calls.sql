@@ -27,14 +27,16 @@ SELECT
     p.provider, p.developer, p.session, p.project,
     c.tool_name AS tool, t.tool_class, x.command_class, c.command_skeleton, p.model, p.n_calls, p.mixed_key,
     c.emitted_at AS started_at,
-    coalesce(date_diff('microsecond', c.emitted_at, c.result_at) / 1e6,
-        greatest(0, date_diff('microsecond', c.emitted_at, p.started_at) / 1e6 + p.seconds)) AS seconds,
+    CASE WHEN c.start_kind IS DISTINCT FROM 'false'
+        THEN coalesce(date_diff('microsecond', c.emitted_at, c.result_at) / 1e6,
+            greatest(0, date_diff('microsecond', c.emitted_at, p.started_at) / 1e6 + p.seconds)) END AS seconds,
     0e0 AS entry_seconds,
     c.result_at IS NOT NULL AS observed,
     CASE WHEN c.result_at IS NULL THEN p.end_kind
-         WHEN c.command_status = 'running' THEN 'deadline'
-         WHEN c.command_status = 'aborted' THEN 'interrupted'
-         ELSE 'completed' END AS end_kind,
+         ELSE CASE c.command_status WHEN 'running' THEN 'deadline' WHEN 'aborted' THEN 'interrupted'
+            WHEN 'timeout' THEN 'timeout' WHEN 'refused' THEN 'refused' WHEN 'background' THEN 'background'
+            ELSE 'completed' END
+         END AS end_kind,
     c.asked_limit_seconds,
     k.resolution_seconds,
     c.tool_internal_latency_ms / 1e3 AS internal_seconds,
@@ -44,7 +46,7 @@ SELECT
     k.internal_resolution_seconds,
     k.is_slow AND k.wall_zeros AS wall_zero_inflated,
     k.is_slow AND k.internal_zeros AS internal_zero_inflated,
-    c.permission_mode, c.is_subagent, p.session_pk, c.round_pk, c.tool_index, c.rowid + 1 AS call_pk
+    c.permission_mode, c.is_subagent, c.command_fingerprint, c.approval_seconds, p.session_pk, c.round_pk, c.tool_index, c.rowid + 1 AS call_pk
 FROM tool_calls AS c
 JOIN pauses AS p ON p.round_pk = c.round_pk
 LEFT JOIN tool_classes AS t ON t.tool IS NOT DISTINCT FROM c.tool_name

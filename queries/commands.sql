@@ -54,20 +54,30 @@ chain AS (
     FROM placed AS m LEFT JOIN finish AS f USING (command_pk)
     GROUP BY m.command_pk
 ),
+-- a process that outlived its call, whose end a notice tells
+job AS (
+    SELECT d.call_pk, c.job_ended_at
+    FROM tool_calls AS c JOIN calls AS d ON d.call_pk = c.rowid + 1
+    WHERE c.job_ended_at >= c.result_at AND d.end_kind IN ('deadline', 'background')
+),
 told AS (
     SELECT l.*, coalesce(c.n_polls, 0) AS n_polls,
-        CASE WHEN c.command_pk IS NULL THEN l.end_kind
+        CASE WHEN c.command_pk IS NULL AND j.job_ended_at IS NOT NULL THEN 'completed'
+             WHEN c.command_pk IS NULL THEN l.end_kind
              WHEN c.finished_at IS NOT NULL AND c.final_status = 'aborted' THEN 'interrupted'
              WHEN c.finished_at IS NOT NULL THEN 'completed'
              WHEN c.lost_kind IS NOT NULL THEN c.lost_kind
              ELSE 'deadline' END AS final_kind,
-        CASE WHEN c.command_pk IS NULL THEN l.seconds
+        CASE WHEN c.command_pk IS NULL
+                THEN coalesce(date_diff('microsecond', l.started_at, j.job_ended_at) / 1e6, l.seconds)
              ELSE coalesce(date_diff('microsecond', l.started_at, coalesce(c.finished_at, c.last_running)) / 1e6,
                 l.seconds) END AS command_seconds,
         CASE WHEN c.command_pk IS NOT NULL
                 THEN coalesce(date_diff('microsecond', l.started_at, c.last_running) / 1e6, 0)
-             WHEN l.end_kind = 'deadline' THEN l.seconds ELSE 0 END AS finished_after_seconds
-    FROM calls AS l LEFT JOIN chain AS c ON c.command_pk = l.call_pk
+             WHEN l.end_kind IN ('deadline', 'background') THEN l.seconds ELSE 0 END AS finished_after_seconds
+    FROM calls AS l
+    LEFT JOIN chain AS c ON c.command_pk = l.call_pk
+    LEFT JOIN job AS j ON j.call_pk = l.call_pk
     WHERE l.tool_class = 'shell' AND l.call_pk NOT IN (SELECT call_pk FROM linked)
 )
 SELECT
@@ -82,5 +92,5 @@ SELECT
     CAST(NULL AS DOUBLE) AS effective_seconds,
     context_tokens, is_copy,
     finished_after_seconds,
-    n_polls, wall_zero_inflated, permission_mode, is_subagent, session_pk, round_pk, tool_index, call_pk
+    n_polls, wall_zero_inflated, permission_mode, is_subagent, command_fingerprint, session_pk, round_pk, tool_index, call_pk
 FROM told

@@ -8,7 +8,7 @@
 CREATE OR REPLACE TEMP VIEW durations AS
 SELECT
     provider, developer, project, session, model, tool, tool_class, command_class, command_skeleton,
-    asked_limit_seconds, permission_mode, n_calls, context_tokens,
+    command_fingerprint, asked_limit_seconds, permission_mode, n_calls, context_tokens,
     CASE WHEN context_tokens < 8192 THEN '0-8K' WHEN context_tokens < 16384 THEN '8-16K'
          WHEN context_tokens < 32768 THEN '16-32K' WHEN context_tokens < 65536 THEN '32-64K'
          WHEN context_tokens < 131072 THEN '64-128K' WHEN context_tokens < 262144 THEN '128-256K'

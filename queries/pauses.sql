@@ -2,7 +2,7 @@
 -- keys: round_pk; key_call_pk names the call whose key it has; a session is (provider, developer, session), numbered by session_pk = its smallest round_pk
 -- columns: who, what, when, how long (seconds), how it ended; then busy_seconds, longest_seconds, sum_seconds; then
 --   what came back last, for description only: it looks into the future and no forecast or policy may use it
--- invariants: seconds >= 0; one row per round_pk; observed is false exactly for end kinds lost and open;
+-- invariants: seconds >= 0, null where the log stamps all calls of the round at their end only; one row per round_pk; observed is false exactly for end kinds lost and open;
 --   busy_seconds <= seconds; among the rows with equal (provider, smallest call id by hash, n_calls, last output,
 --   last result) exactly one has is_copy = false
 WITH session_of AS (
@@ -31,7 +31,8 @@ session_round AS (
 -- a call is named by its row in tool_calls; where it stands among the calls of its round is packed with that row into
 -- one number, so that the first of several is a plain minimum
 call AS NOT MATERIALIZED (
-    SELECT c.round_pk, c.rowid AS call_row, c.tool_index, c.emitted_at, c.result_at, c.command_status,
+    SELECT c.round_pk, c.rowid AS call_row, c.tool_index, c.emitted_at, c.result_at, c.command_status, c.start_kind,
+        c.approval_seconds,
         hash(c.tool_call_id) AS call_hash, hash(c.tool_name, c.command_skeleton) AS key_hash,
         (least(t.class_rank, 14) * 1048576 + least(greatest(c.tool_index, 0), 1048575)) * 549755813888 + c.rowid AS place
     FROM tool_calls AS c LEFT JOIN tool_classes AS t ON t.tool IS NOT DISTINCT FROM c.tool_name
@@ -47,6 +48,8 @@ batch AS (
         min(key_hash) <> max(key_hash) AS mixed_key,
         sum(date_diff('microsecond', emitted_at, result_at)) / 1e6 AS sum_seconds,
         max(date_diff('microsecond', emitted_at, result_at)) / 1e6 AS longest_seconds,
+        bool_and(start_kind IS NOT DISTINCT FROM 'false') AS no_start,
+        max(approval_seconds) AS approval_seconds,
         min(place) % 549755813888 AS key_row
     FROM call
     GROUP BY round_pk
@@ -121,7 +124,7 @@ resolution AS (
 ),
 ended AS (
     SELECT p.*, b.busy_seconds, k.tool_name, k.command_skeleton, k.executables, k.asked_limit_seconds,
-        k.permission_mode, k.is_subagent,
+        k.permission_mode, k.is_subagent, k.command_fingerprint,
         CASE WHEN p.n_calls > 1 THEN l.tool_name WHEN p.n_without_result = 0 THEN k.tool_name END AS last_tool,
         CASE WHEN p.n_calls > 1 THEN l.command_skeleton WHEN p.n_without_result = 0 THEN k.command_skeleton END
             AS last_skeleton,
@@ -129,10 +132,10 @@ ended AS (
         CASE WHEN p.n_without_result > 0 AND n.next_at IS NOT NULL THEN 'lost'
              WHEN p.n_without_result > 0 THEN 'open'
              WHEN p.superseded THEN 'superseded'
-             WHEN CASE WHEN p.n_calls > 1 THEN l.command_status ELSE k.command_status END = 'running' THEN 'deadline'
-             WHEN CASE WHEN p.n_calls > 1 THEN l.command_status ELSE k.command_status END = 'aborted'
-                THEN 'interrupted'
-             ELSE 'completed' END AS end_kind,
+             ELSE CASE CASE WHEN p.n_calls > 1 THEN l.command_status ELSE k.command_status END
+                WHEN 'running' THEN 'deadline' WHEN 'aborted' THEN 'interrupted' WHEN 'timeout' THEN 'timeout'
+                WHEN 'refused' THEN 'refused' WHEN 'background' THEN 'background' ELSE 'completed' END
+             END AS end_kind,
         CASE WHEN p.n_without_result > 0 THEN coalesce(n.next_at, greatest(p.session_end, p.out_at))
              WHEN p.superseded THEN p.next_output
              ELSE greatest(p.last_result, p.out_at) END AS end_at
@@ -147,7 +150,7 @@ SELECT
     e.tool_name AS tool, t.tool_class, x.command_class, e.command_skeleton, r.model,
     e.n_calls, e.mixed_key,
     e.out_at AS started_at,
-    date_diff('microsecond', e.out_at, e.end_at) / 1e6 AS seconds,
+    CASE WHEN NOT e.no_start THEN date_diff('microsecond', e.out_at, e.end_at) / 1e6 END AS seconds,
     0e0 AS entry_seconds,
     e.end_kind NOT IN ('lost', 'open') AS observed,
     e.end_kind,
@@ -165,7 +168,7 @@ SELECT
     e.longest_seconds, e.sum_seconds,
     u.tool_class AS last_returned_class, e.last_tool AS last_returned_tool,
     e.last_skeleton AS last_returned_skeleton,
-    e.permission_mode, e.is_subagent, e.session_pk, e.round_pk, e.key_row + 1 AS key_call_pk
+    e.permission_mode, e.is_subagent, e.command_fingerprint, e.approval_seconds, e.session_pk, e.round_pk, e.key_row + 1 AS key_call_pk
 FROM ended AS e
 JOIN session_of AS s ON s.session_pk = e.session_pk
 JOIN rounds AS r ON r.round_pk = e.round_pk

@@ -16,7 +16,7 @@ from tests.traces import call, round_, write
 from tracestat.errors import TracestatError, UsageError
 from tracestat.ingest import ingest
 from tracestat.queries import query_text
-from tracestat.store import Trace, is_store, open_store
+from tracestat.store import SCHEMA_VERSION, Trace, is_store, open_store
 
 ROWS = [round_("s", i, [call(f"call_{i}", 10 * i, 10 * i + 1)], text=10 * i) for i in range(3)]
 
@@ -38,7 +38,7 @@ def test_what_it_says_of_itself(trace: Trace, store: Path) -> None:
     assert trace.shown == "a.duckdb"
     assert trace.counts == {"rounds": 3, "tool_calls": 3, "timing_events": 6, "rejected": 0}
     assert trace.synthetic is False
-    assert trace.schema_version == 1
+    assert trace.schema_version == SCHEMA_VERSION
     assert trace.fingerprint.startswith("sha256:")
     assert len(trace.fingerprint) == 7 + 64
     assert repr(trace) == "<Trace a.duckdb: 3 rounds, 3 tool calls>"

@@ -43,6 +43,7 @@ KEYS: Mapping[str, str] = {
     "tool_class": "text",
     "command_class": "text",
     "command_skeleton": "text",
+    "command_fingerprint": "text",
     "asked_limit_seconds": "number",
     "permission_mode": "text",
     "n_calls": "number",

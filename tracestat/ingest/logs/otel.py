@@ -21,7 +21,7 @@ from tracestat.ingest.logs.format import Facts, Format, Log, LogRounds, Unreadab
 from tracestat.ingest.logs.gather import gather
 from tracestat.ingest.logs.model import Shell
 from tracestat.ingest.logs.names import Names
-from tracestat.ingest.logs.otel_rounds import OTHER_PROVIDER, Chat, Fact, Link, Tool, rounds_of
+from tracestat.ingest.logs.otel_rounds import OTHER_PROVIDER, Chat, Fact, Link, Tool, Untimed, began_us, rounds_of
 from tracestat.ingest.logs.shell import shell_of
 
 __all__ = ["OTEL"]
@@ -182,9 +182,9 @@ class _Reader:
         """Give what the span says; a span of anything else may still stand between two that matter."""
         span = self._span
         start = _nanos(span.start_time_unix_nano)
-        if start is None:
-            return None
         kind = span.name if self._is_claude else self._text("gen_ai.operation.name") or span.name.partition(" ")[0]
+        if start is None:
+            return Untimed(self._names.id("trace", span.trace_id)) if kind in _CHATS | _TOOLS else None
         if kind in _CHATS:
             return self._chat(start)
         if kind in _TOOLS:
@@ -326,7 +326,7 @@ def _rounds(logs: Sequence[Log]) -> Iterator[LogRounds]:
     numbers: dict[str, int] = {}
     for traces in gather(logs, _trace_of):
         made = LogRounds()
-        for trace in sorted(traces, key=lambda trace: (min(fact.start_us for fact in trace.facts), trace.key)):
+        for trace in sorted(traces, key=lambda trace: (began_us(trace), trace.key)):
             rounds_of(trace, made, numbers)
         yield made
 

@@ -19,9 +19,10 @@ from tracestat.ingest.logs.format import LogRounds
 from tracestat.ingest.logs.gather import Gathered
 from tracestat.ingest.logs.model import Call, CommandStatus, Event, Round, Shell
 
-__all__ = ["OTHER_PROVIDER", "Chat", "Fact", "Link", "Tool", "rounds_of"]
+__all__ = ["OTHER_PROVIDER", "Chat", "Fact", "Link", "Tool", "Untimed", "began_us", "rounds_of"]
 
 OTHER_PROVIDER: Final = "otel"
+_UNTIMED: Final = "spans without a time"
 _MAX_DEPTH: Final = 256  # parents of a span, in a file that may name them in a circle
 
 
@@ -76,7 +77,14 @@ class Link(msgspec.Struct, frozen=True, array_like=True, tag="l"):
     chars: int | None
 
 
-Fact: TypeAlias = Chat | Tool | Link
+class Untimed(msgspec.Struct, frozen=True, array_like=True, tag="u"):
+    """A request or a tool call whose span has no start."""
+
+    trace: str
+
+
+Span: TypeAlias = Chat | Tool | Link
+Fact: TypeAlias = Span | Untimed
 
 
 @dataclass(slots=True)
@@ -88,6 +96,11 @@ class _Lane:
     chats: list[Chat] = field(default_factory=list)
     tools: list[Tool] = field(default_factory=list)
     prompts: list[Link] = field(default_factory=list)
+
+
+def began_us(trace: Gathered[Fact]) -> int:
+    """Give the time of the first span of a trace."""
+    return min((fact.start_us for fact in trace.facts if not isinstance(fact, Untimed)), default=0)
 
 
 def rounds_of(trace: Gathered[Fact], made: LogRounds, numbers: dict[str, int]) -> None:
@@ -102,9 +115,11 @@ def rounds_of(trace: Gathered[Fact], made: LogRounds, numbers: dict[str, int]) -
     numbers : dict of str to int
         How many rounds each session has so far; is counted on.
     """
-    spans: dict[str, Fact] = {}
+    spans: dict[str, Span] = {}
     for fact in trace.facts:
-        if fact.span in spans:  # an export that was tried again
+        if isinstance(fact, Untimed):
+            made.counts[_UNTIMED] = made.counts.get(_UNTIMED, 0) + 1
+        elif fact.span in spans:  # an export that was tried again
             if isinstance(fact, Tool):
                 made.left_out[COPIES] = made.left_out.get(COPIES, 0) + 1
         else:
@@ -124,7 +139,7 @@ def rounds_of(trace: Gathered[Fact], made: LogRounds, numbers: dict[str, int]) -
 class _Tree:
     """Spans and their parents."""
 
-    def __init__(self, trace: str, spans: dict[str, Fact]) -> None:
+    def __init__(self, trace: str, spans: dict[str, Span]) -> None:
         self._trace = trace
         self._spans = spans
         self.parts: dict[tuple[str, str], Link] = {
@@ -134,7 +149,7 @@ class _Tree:
         # most spans of a trace do not name the conversation; if there is but one, it is theirs
         self._only = told.pop() if len(told) == 1 else None
 
-    def above(self, fact: Fact) -> Iterator[Fact]:
+    def above(self, fact: Span) -> Iterator[Span]:
         """Give the spans around a span, from the inside."""
         for _ in range(_MAX_DEPTH):
             if fact.parent is None or fact.parent not in self._spans:
@@ -142,7 +157,7 @@ class _Tree:
             fact = self._spans[fact.parent]
             yield fact
 
-    def agent_of(self, fact: Fact) -> str | None:
+    def agent_of(self, fact: Span) -> str | None:
         """Give the agent that a span is of."""
         return next((up.span for up in self.above(fact) if isinstance(up, Link) and up.kind == "agent"), None)
 
@@ -167,7 +182,7 @@ class _Tree:
                 lane.prompts.append(fact)
         return [lane for lane in lanes.values() if lane.chats or lane.tools]
 
-    def _session(self, fact: Fact) -> tuple[str, bool | None]:
+    def _session(self, fact: Span) -> tuple[str, bool | None]:
         """Give the session of a span, and whether it is a sub-agent's; None where its parents are not all there."""
         if not isinstance(fact, Link) and fact.agent is not None:
             return fact.agent, True

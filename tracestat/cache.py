@@ -28,6 +28,7 @@ __all__ = [
     "evict",
     "find_content",
     "find_stat",
+    "forget",
     "keep",
     "remember",
 ]
@@ -103,6 +104,16 @@ def find_content(content: str) -> Path | None:
 def remember(key: str, content: str) -> None:
     """Note which content files in this state have."""
     _write(cache_folder() / (key + _STAT), content)
+
+
+def forget(content: str) -> None:
+    """Drop what was noted of files that had this content, since it is about to become another."""
+    for note in cache_folder().glob(f"*{_STAT}"):
+        try:
+            if note.read_text(encoding="ascii") == content:
+                note.unlink()
+        except (OSError, UnicodeDecodeError):
+            continue
 
 
 def keep(draft: Path, content: str, source: str) -> Path:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import tracestat
 from tracestat.durations import Selection, excluded_rows
-from tracestat.queries import data_path
+from tracestat.queries import data_path, query_text
 from tracestat.results import Head, TraceInfo
 from tracestat.store import Trace, is_store, open_store
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from tracestat.ingest.logs.mine import LogFolder
 
 __all__ = [
     "Excluded",
@@ -46,15 +48,22 @@ _REASONS = (
 
 
 def open_trace(
-    path: str | Path | None = None, *, classes: str | Path | None = None, progress: Progress | None = None
+    path: str | Path | None = None,
+    *,
+    mine: bool = False,
+    classes: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> Trace:
     """Open a trace of any kind for reading.
 
     Parameters
     ----------
     path : str or Path, optional
-        A tracestat store, a TraceLab ``.duckdb``, ``.jsonl`` (plain, gzip, zstd) or Parquet folder, or a folder of
-        such files. What is no store is read once into the cache. Default: the bundled synthetic sample.
+        A tracestat store, a TraceLab ``.duckdb``, ``.jsonl`` (plain, gzip, zstd) or Parquet folder, logs of agents, or
+        a folder of such files. What is no store is read once into the cache; logs are read on when they have grown.
+        Default: the bundled synthetic sample.
+    mine : bool
+        Read the logs of this user's Claude Code and Codex instead.
     classes : str or Path, optional
         A class file in place of the shipped ``tool_classes.toml``.
     progress : callable, optional
@@ -78,11 +87,14 @@ def open_trace(
     True
     """
     source = data_path("sample.jsonl.gz") if path is None else Path(path)
-    if not is_store(source):
+    if mine or not is_store(source):
         from tracestat.ingest.cached import cached_store
 
-        shown = source
-        trace = open_store(cached_store(source, progress=progress), shown=shown.name)
+        places = [folder.place for folder in _own_folders()] if mine else [source]
+        trace = open_store(cached_store(places, progress=progress), shown=source.name)
+        if trace.run(query_text("log_count"))["logs"].item():
+            # the folder of a log can spell out what somebody works on
+            trace.shown = f"logs/{trace.fingerprint.removeprefix('sha256:')[:12]}"
     else:
         trace = open_store(source)
     if classes is not None:
@@ -90,6 +102,12 @@ def open_trace(
 
         reclass(trace, Path(classes))
     return trace
+
+
+def _own_folders() -> list[LogFolder]:
+    from tracestat.ingest.logs.mine import require_log_folders
+
+    return require_log_folders()
 
 
 def as_trace(trace: TraceLike) -> Trace:

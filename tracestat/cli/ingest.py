@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -13,6 +14,7 @@ from tracestat.cli.options import Json, Quiet
 from tracestat.cli.output import document, print_tables
 from tracestat.cli.progress import progress_bar
 from tracestat.cli.screen import say
+from tracestat.errors import UsageError
 
 if TYPE_CHECKING:
     from tracestat.charts.tables import Table
@@ -26,13 +28,15 @@ _MOST_SHOWN = 20
 def ingest(
     *,
     sources: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(
             metavar="SOURCE",
-            help="A TraceLab .jsonl (plain, gzip, zstd), .duckdb or Parquet folder, a tracestat store, or a folder of "
-            "these.",
+            help="A TraceLab .jsonl (plain, gzip, zstd), .duckdb or Parquet folder, a tracestat store, logs of agents, "
+            "or a folder of these.",
+            show_default=False,
         ),
-    ],
+    ] = None,
+    mine: Annotated[bool, typer.Option("--mine", help="Also the logs of this user's Claude Code and Codex.")] = False,
     output: Annotated[
         Path,
         typer.Option(
@@ -46,6 +50,14 @@ def ingest(
         str | None,
         typer.Option("--developer", metavar="NAME", help="Who worked, where rows do not say.  [default: local]"),
     ] = None,
+    developer_from: Annotated[
+        Literal["parent"] | None,
+        typer.Option(
+            "--developer-from",
+            metavar="parent",
+            help="Name the developer of each log after the first folder below SOURCE.  [default: none]",
+        ),
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Go on when more than half of a source cannot be read.")
     ] = False,
@@ -58,12 +70,18 @@ def ingest(
     stands in its table rejects, with source, line and reason.
     """
     from tracestat.ingest import ingest as run
+    from tracestat.ingest.logs.mine import require_log_folders
     from tracestat.store import is_store, open_store
 
     # a store may be named as its own source; a folder may hold the store that is written
-    check_no_input(output, "-o", [source for source in sources if not source.is_dir() and not is_store(source)])
+    places = list(sources or [])
+    if mine:
+        places += [folder.place for folder in require_log_folders()]
+    if not places:
+        raise UsageError("ingest needs a SOURCE, or --mine")
+    check_no_input(output, "-o", [place for place in places if not place.is_dir() and not is_store(place)])
     with progress_bar("reading", quiet=quiet) as progress:
-        report = run(sources, output, force=force, developer=developer, progress=progress)
+        report = run(places, output, force=force, developer=developer, developer_from=developer_from, progress=progress)
     with open_store(output) as trace:
         head = plain_head("ingest", trace=trace_info(trace), synthetic=trace.synthetic)
     if json:
@@ -80,7 +98,9 @@ def _table(report: IngestReport, name: str, *, synthetic: bool) -> Table:
         counted(number, table.replace("_", " ").removesuffix("s")) for table, number in report.tables.items()
     )
     done = "written" if report.changed else "already held all of it and was left as it is"
-    notes = [f"{source.path}: {source.note}" for source in report.sources if source.note]
+    listed = [source for source in report.sources if not source.is_log]
+    logs = [source for source in report.sources if source.is_log]
+    notes = [f"{source.path}: {source.note}" for source in listed if source.note] + _log_notes(logs)
     inside = [
         counted(sum(getattr(source, part) for source in report.sources), what)
         for part, what in (("calls_rejected", "call"), ("events_rejected", "event"))
@@ -93,8 +113,8 @@ def _table(report: IngestReport, name: str, *, synthetic: bool) -> Table:
         notes.append(f"{counted(repaired, 'round')} with text that was no Unicode: replaced")
     if report.rejected:
         notes.append(f"table rejects: {counted(report.rejected, 'line')}, with source, line and reason")
-    if len(report.sources) > _MOST_SHOWN:
-        notes.append(f"{_MOST_SHOWN} of {len(report.sources):,} sources shown; --json lists all")
+    if len(listed) > _MOST_SHOWN:
+        notes.append(f"{_MOST_SHOWN} of {len(listed):,} sources shown; --json lists all")
     return Table(
         title=f"{'SYNTHETIC: ' if synthetic else ''}{name}: {counts}",
         caption=(done,),
@@ -102,14 +122,45 @@ def _table(report: IngestReport, name: str, *, synthetic: bool) -> Table:
             Column("source", "left", "shorten"),
             Column("format", "left", "wrap"),
             Column("state", "left"),
-            Column("rounds\nread"),
+            Column("read"),
             Column("rejected"),
             Column("new"),
             Column("had"),
         ),
-        rows=tuple(_row(source) for source in report.sources[:_MOST_SHOWN]),
+        rows=(*(_row(source) for source in listed[:_MOST_SHOWN]), *_log_rows(logs)),
         notes=tuple(notes[:_MOST_SHOWN]),
     )
+
+
+def _log_rows(logs: list[SourceReport]) -> list[tuple[str, ...]]:
+    """Give one row per format and state: nobody wants to read a thousand names of logs."""
+    rows = []
+    for kind, state in dict.fromkeys((log.format, log.state) for log in logs):
+        some = [log for log in logs if (log.format, log.state) == (kind, state)]
+        numbers = (sum(getattr(log, name) for log in some) for name in ("rows", "rejected", "new", "duplicates"))
+        rows.append((f"{len(some):,} logs", kind, state, *(f"{number:,}" for number in numbers)))
+    return rows
+
+
+def _log_notes(logs: list[SourceReport]) -> list[str]:
+    """Say what was understood of the logs of each format, and what was left out and why."""
+    notes = []
+    for kind in dict.fromkeys(log.format for log in logs):
+        some = [log for log in logs if log.format == kind]
+        understood: Counter[str] = Counter()
+        left_out: Counter[str] = Counter()
+        for log in some:
+            understood.update(log.understood)
+            left_out.update(log.left_out)
+        if understood:
+            notes.append(f"{kind}: understood {', '.join(f'{n:,} {what}' for what, n in understood.items())}")
+        if left_out:
+            notes.append(f"{kind}: left out {', '.join(f'{n:,} {why}' for why, n in left_out.most_common())}")
+        said = Counter(part for log in some for part in (log.note or "").split("; ") if not part.startswith("left out"))
+        notes += [f"{kind}, {n:,} of {len(some):,} logs: {part}" for part, n in said.most_common(5) if part]
+    if logs:
+        notes.append("logs: read are JSON objects, new and had are rounds")
+    return notes
 
 
 def _row(source: SourceReport) -> tuple[str, ...]:

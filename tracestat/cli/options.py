@@ -81,10 +81,14 @@ class Selected:
         Path | None,
         typer.Argument(
             metavar="TRACE",
-            help="A .duckdb made by ingest, or anything that ingest reads.  [default: the bundled sample]",
+            help="A .duckdb made by ingest, or anything that ingest reads: a TraceLab release, a folder of logs.  "
+            "[default: the bundled sample]",
             show_default=False,
         ),
     ] = None
+    mine: Annotated[
+        bool, typer.Option("--mine", help="Read the logs of this user's Claude Code and Codex in place of a TRACE.")
+    ] = False
     where: Annotated[
         str | None,
         typer.Option(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from tracestat import cache
@@ -20,7 +22,7 @@ __all__ = ["cached_store"]
 
 
 def cached_store(
-    path: str | Path,
+    path: str | Path | Sequence[Path],
     *,
     force: bool = False,
     developer: str | None = None,
@@ -32,8 +34,8 @@ def cached_store(
 
     Parameters
     ----------
-    path : str or Path
-        A store, or any source of :func:`tracestat.ingest.ingest`. A DuckDB file of someone else is never written to.
+    path : str or Path, or sequence of Path
+        A store, or any sources of :func:`tracestat.ingest.ingest`. A DuckDB file of someone else is never written to.
     force, developer, progress, threads, memory_limit
         As for :func:`~tracestat.ingest.ingest`.
 
@@ -48,30 +50,37 @@ def cached_store(
     TracestatError
         There is no trace, or neither it nor the cache can be used.
     """
-    place = Path(path).absolute()
-    if place.is_file() and is_store(place):
-        return place
+    places = [Path(path).absolute()] if isinstance(path, str | Path) else [place.absolute() for place in path]
+    if len(places) == 1 and places[0].is_file() and is_store(places[0]):
+        return places[0]
     options = (SCHEMA_VERSION, _recipe(), developer, force)
-    key = _state(place, *options)
+    key = _state(places, *options)
     known = cache.find_stat(key)
     if known is not None:
         return known
-    found = find_sources([place])
-    content = _content(found, *options)
+    found = find_sources(places)
+    # raw logs grow: theirs is one store for the place, which is read on; all else is told by its content
+    grows = all(source.log is not None for source in found)
+    content = _place(places, *options) if grows else _content(found, *options)
     store = cache.find_content(content)
-    if store is None:
+    if store is None or grows:
         draft = cache.draft_path()
         try:
+            if store is not None:
+                shutil.copyfile(store, draft)
             ingest(
-                [place],
+                places,
                 draft,
                 force=force,
                 developer=developer,
+                only_named=True,
                 progress=progress,
                 threads=threads,
                 memory_limit=memory_limit,
             )
-            store = cache.keep(draft, content, place.name)
+            cache.forget(content)
+            # the folder of a raw log can spell out what somebody works on
+            store = cache.keep(draft, content, f"logs/{content[:12]}" if grows else places[0].name)
         finally:
             draft.unlink(missing_ok=True)
     cache.remember(key, content)
@@ -84,16 +93,23 @@ def _recipe() -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def _state(place: Path, *options: object) -> str:
-    """Name the state of a source without reading it: paths, sizes, times of change, and the options."""
-    try:
-        log = place.with_name(place.name + ".wal")  # of a DuckDB file
-        files = walk(place) if place.is_dir() else [place, log] if log.is_file() else [place]
-        states = [(str(path), (stat := path.stat()).st_size, stat.st_mtime_ns) for path in files]
-    except OSError as error:
-        reason = "no such file or folder" if isinstance(error, FileNotFoundError) else error.strerror
-        raise TracestatError(f"{place.name}: {reason}") from None
-    return keyed_hash(json.dumps([str(place), states, list(map(str, options))]), purpose="cache")
+def _state(places: Sequence[Path], *options: object) -> str:
+    """Name the state of sources without reading them: paths, sizes, times of change, and the options."""
+    states = []
+    for place in places:
+        try:
+            log = place.with_name(place.name + ".wal")  # of a DuckDB file
+            files = walk(place) if place.is_dir() else [place, log] if log.is_file() else [place]
+            states += [(str(path), (stat := path.stat()).st_size, stat.st_mtime_ns) for path in files]
+        except OSError as error:
+            reason = "no such file or folder" if isinstance(error, FileNotFoundError) else error.strerror
+            raise TracestatError(f"{place.name}: {reason}") from None
+    return keyed_hash(json.dumps([list(map(str, places)), states, list(map(str, options))]), purpose="cache")
+
+
+def _place(places: Sequence[Path], *options: object) -> str:
+    """Name the store of raw logs by where they are."""
+    return keyed_hash(json.dumps([list(map(str, places)), list(map(str, options))]), purpose="logs")
 
 
 def _content(found: list[Found], *options: object) -> str:

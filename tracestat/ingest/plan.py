@@ -58,12 +58,13 @@ class Plan:
     sources: list[Planned]
     repeated: list[tuple[Planned, int]]
     logs: list[PlannedLog]
+    dropped: bool = False  # raw logs of the store were left out
 
     @property
     def changes_nothing(self) -> bool:
         """Whether the store holds everything already."""
         entries: list[Planned | PlannedLog] = [*self.sources, *self.logs]
-        return bool(entries) and all(entry.state in ("kept", "unchanged") for entry in entries)
+        return bool(entries) and not self.dropped and all(entry.state in ("kept", "unchanged") for entry in entries)
 
     def place(self, new: Planned) -> None:
         """Give a source its place: that of its earlier version, or the last."""
@@ -104,6 +105,7 @@ def make_plan(
     developer: str | None,
     developer_from: str | None = None,
     again: bool = False,
+    only_named: bool = False,
     opened: ExitStack,
 ) -> Plan:
     """Decide what becomes of every source.
@@ -120,6 +122,8 @@ def make_plan(
         Name the developer of a raw log after the first folder below the one that was named.
     again : bool
         Read raw logs from their start.
+    only_named : bool
+        Drop raw logs of the store that are not among the sources.
     opened : ExitStack
         Takes the stores that the plan copies from.
 
@@ -148,6 +152,9 @@ def make_plan(
         else:
             sha256 = content_hash(source) if compare else None
             plan.place(Planned("new", path_key(source.place), sha256, developer, read=source))
+    if only_named:
+        plan.dropped = any(entry.state == "kept" for entry in plan.logs)
+        plan.logs = [entry for entry in plan.logs if entry.state != "kept"]
     return plan
 
 

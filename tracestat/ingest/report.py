@@ -56,6 +56,11 @@ class SourceReport:
     left_out: dict[str, int] = field(default_factory=dict)
     understood: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def is_log(self) -> bool:
+        """Whether it is a raw log: only these are named by a format and a hash."""
+        return "/" in self.path
+
     def to_dict(self) -> dict[str, Json]:
         """Give the JSON form."""
         made: dict[str, Json] = {name: getattr(self, name) for name in self.__slots__}

@@ -43,6 +43,7 @@ def ingest(
     force: bool = False,
     developer: str | None = None,
     developer_from: str | None = None,
+    only_named: bool = False,
     progress: Progress | None = None,
     threads: int | None = None,
     memory_limit: str = MEMORY_LIMIT,
@@ -62,6 +63,8 @@ def ingest(
         Who worked, for rows that do not say; ``local`` for raw logs by default.
     developer_from : {"parent"}, optional
         Name the developer of each raw log after the first folder below the one that was named.
+    only_named : bool
+        Drop raw logs of the store that are not named or not there any more.
     progress : callable, optional
         Called with (bytes done, bytes in all).
     threads : int, optional
@@ -89,6 +92,7 @@ def ingest(
             target,
             developer=developer,
             developer_from=developer_from,
+            only_named=only_named,
             opened=opened,
         )
         if target.exists() and plan.changes_nothing:

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
+from tracestat.ingest.logs.claude import CLAUDE
+from tracestat.ingest.logs.codex import CODEX
+from tracestat.ingest.logs.dynamo import DYNAMO
 from tracestat.ingest.logs.format import Format
+from tracestat.ingest.logs.kvcache_tester import KVCACHE_TESTER
+from tracestat.ingest.logs.llmservingsim import LLMSERVINGSIM
+from tracestat.ingest.logs.opencode import OPENCODE
+from tracestat.ingest.logs.otel import OTEL
 
 __all__ = ["FORMATS", "format_of"]
 
-FORMATS: Final[tuple[Format, ...]] = ()
+FORMATS: Final[tuple[Format, ...]] = (CLAUDE, CODEX, DYNAMO, OTEL, OPENCODE, KVCACHE_TESTER, LLMSERVINGSIM)
 
 
 def format_of(slug: str) -> Format:

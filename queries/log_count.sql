@@ -1,0 +1,5 @@
+-- grain: one row
+-- keys: none
+-- columns: logs, how many raw logs are in the store
+-- invariants: not negative
+SELECT count(*) AS logs FROM raw_logs

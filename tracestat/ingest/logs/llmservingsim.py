@@ -104,8 +104,7 @@ def _facts(content: bytes, names: Names) -> Facts:
 
 
 def _wait(nanos: float | int | None) -> int | None:
-    micros = micros_of(nanos, per_second=1_000_000_000)
-    return micros if micros is not None and micros >= 0 else None
+    return micros_of(nanos, per_second=1_000_000_000) if nanos is not None and nanos >= 0 else None
 
 
 def _rounds(logs: Sequence[Log]) -> Iterator[LogRounds]:

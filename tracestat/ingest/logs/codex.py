@@ -92,8 +92,8 @@ class _Taken:
             if key in calls or key in self._calls:
                 copies.add(id(one.call))
                 events.update((id(one.asked_event), id(one.result_event)))
-        # only now: a log is no copy of itself
-        self._calls.update(map(call_key, built.held))
+        # only now: a log is no copy of itself; what is reserved is still to come
+        self._calls |= set(map(call_key, built.held)) - calls
         mine = set()
         kept = []
         for made in built.rounds:
@@ -109,7 +109,7 @@ class _Taken:
             made.round_index = self._next_index[made.session_id]
             self._next_index[made.session_id] += 1
             kept.append(made)
-        self._rounds |= mine
+        self._rounds |= mine - rounds_
         n_rounds = len(built.rounds) - len(kept)
         built.rounds = kept
         return len(copies), n_rounds

@@ -164,6 +164,8 @@ def _of_script(script: str, names: Names) -> Asking:
     if literal is None:
         return Asking(limit)
     command = _ESCAPE.sub(_unescaped, next(text for text in literal.groups() if text is not None))
+    if not command.isascii():  # a sign beyond the first 65,536 is escaped as two halves
+        command = command.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return Asking(limit, None, shell_of(command, names) if command else None)
 
 

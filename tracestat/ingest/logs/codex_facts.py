@@ -19,6 +19,7 @@ from tracestat.ingest.logs.names import Names
 
 __all__ = ["facts", "recognises"]
 
+_ANY: Final = msgspec.json.Decoder(msgspec.Raw)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 # the first 48 bits of an id of this kind are its time
@@ -58,11 +59,13 @@ def facts(raw: bytes, names: Names) -> Facts:
     ------
     UnreadableError
         A line without a time or a kind, or one whose id has another type.
+    msgspec.DecodeError
+        The text is no JSON.
     """
     try:
         head = lines.HEAD.decode(raw)
     except msgspec.ValidationError:
-        raise UnreadableError("time, type or payload of another kind than in a Codex log") from None
+        raise _refusal(raw, "time, type or payload of another kind than in a Codex log") from None
     except RecursionError:
         raise UnreadableError("nested too deeply") from None
     kind, inner = head.type, None if head.payload is None else head.payload.type
@@ -78,8 +81,14 @@ def facts(raw: bytes, names: Names) -> Facts:
     try:
         fact = reader(raw, (_microseconds(head.timestamp), head.ordinal), names)
     except msgspec.ValidationError:
-        raise UnreadableError("a key of another type than in a Codex log") from None
+        raise _refusal(raw, "a key of another type than in a Codex log") from None
     return Facts() if fact is None else Facts([fact])
+
+
+def _refusal(raw: bytes, reason: str) -> UnreadableError:
+    """Refuse an object; what is no JSON after all is for the reader of lines, who may find a record within."""
+    _ANY.decode(raw)
+    return UnreadableError(reason)
 
 
 def _microseconds(time: datetime) -> int:

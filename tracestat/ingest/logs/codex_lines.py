@@ -222,10 +222,9 @@ class McpContent(msgspec.Struct):
 
 
 class McpResult(msgspec.Struct):
-    """What became of a call of a server's tool."""
+    """What became of a call of a server's tool; one that failed has ``Err`` instead."""
 
     Ok: McpContent | None = None
-    Err: msgspec.Raw | None = None
 
 
 class End(msgspec.Struct):

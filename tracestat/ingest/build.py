@@ -222,6 +222,7 @@ class StoreWriter:
 
     def finish(self) -> dict[str, int]:
         """Derive the other tables, make the file safe and put it in place; give the rows of each table."""
+        self._flush()
         with writing(self._out.name):
             self._run("ingest_trace_source")
             now = datetime.now(UTC).replace(tzinfo=None)

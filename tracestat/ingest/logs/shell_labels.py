@@ -29,38 +29,53 @@ _DURATION: Final = re.compile(r"\d+(?:\.\d+)?[smhd]?")
 _SAME: Final = {"docker-compose": "docker", "pip2": "pip", "pip3": "pip"}
 # Words that shape a script; where the grammar takes one for a command, the text was no good.
 _KEYWORDS: Final = frozenset(
-    "if then elif else fi for while until do done case esac in function select coproc { } [[ ]] !".split()
+    (
+        "if",
+        "then",
+        "elif",
+        "else",
+        "fi",
+        "for",
+        "while",
+        "until",
+        "do",
+        "done",
+        "case",
+        "esac",
+        "in",
+        "function",
+        "select",
+    )
 )
 
-# The wrappers that run the command that follows, with their flags that take the next word as value.
-_WRAPPERS: Final[dict[str, frozenset[str]]] = {
-    "sudo": frozenset("-u -g -h -p -C -D -R -T -r -t -U --user --group --host --prompt --chdir --chroot".split()),
-    "env": frozenset("-u -C -P --unset --chdir".split()),
-    "time": frozenset("-f -o --format --output".split()),
-    "nohup": frozenset(),
-    "nice": frozenset("-n --adjustment".split()),
-    "stdbuf": frozenset("-i -o -e --input --output --error".split()),
-    "command": frozenset(),
-    "exec": frozenset("-a".split()),
-    "ionice": frozenset("-c -n --class --classdata".split()),
-    "timeout": frozenset("-s -k --signal --kill-after".split()),
-    "xargs": frozenset(
-        "-I -n -P -L -s -d -E -a --max-args --max-procs --max-lines --max-chars --delimiter --arg-file --replace".split()
-    ),
-}
-# The project runners whose `run` runs the command that follows.
-_RUNNERS: Final[dict[str, frozenset[str]]] = {
-    "uv": frozenset(
-        "--with --with-editable --with-requirements --extra --group --only-group --no-group --no-extra --package --python -p --project "
-        "--directory --env-file --index --default-index --index-url -i --extra-index-url --find-links -f --color --config-file "
-        "--cache-dir --refresh-package --upgrade-package -P --resolution --prerelease --link-mode -w".split()
-    ),
-    "poetry": frozenset("-C --directory -P --project".split()),
-    "pipenv": frozenset("--python --pypi-mirror".split()),
-    "pdm": frozenset("-p --project -s --site-packages".split()),
-}
+
+def _table(lines: str) -> dict[str, frozenset[str]]:
+    return {name: frozenset(flags) for name, *flags in map(str.split, lines.strip().splitlines())}
+
+
+# What runs the command that follows, with those of its flags that take the next word as value.
+_WRAPPERS: Final = _table("""
+    sudo     -u -g -h -p -C -D -R -T -r -t -U --user --group --host --prompt --chdir --chroot
+    env      -u -C -P --unset --chdir
+    time     -f -o --format --output
+    nohup
+    nice     -n --adjustment
+    stdbuf   -i -o -e --input --output --error
+    command
+    exec     -a
+    ionice   -c -n --class --classdata
+    timeout  -s -k --signal --kill-after
+    xargs    -I -n -P -L -s -d -E -a --max-args --max-procs --max-lines --max-chars --delimiter --arg-file
+""")
+# What runs the command after `run`.
+_RUNNERS: Final = _table("""
+    uv      --with --with-editable --with-requirements --extra --group --package --python -p --project --directory
+    poetry  -C --directory -P --project
+    pipenv  --python --pypi-mirror
+    pdm     -p --project -s --site-packages
+""")
 _SPECIAL: Final = frozenset((*_WRAPPERS, *_RUNNERS))
-_PYTHON_VALUES: Final = frozenset("-W -X --check-hash-based-pycs".split())
+_PYTHON_VALUES: Final = frozenset(("-W", "-X", "--check-hash-based-pycs"))
 _UNWRAPS: Final = 16  # nobody writes more wrappers around a command; a machine may
 
 

@@ -70,7 +70,7 @@ class Parsed:
 class Item:
     """A token of the skeleton: an operator, or what runs or stands for something closed."""
 
-    token: str
+    text: str
     node: tree_sitter.Node | None = None  # of a command
     substitutes: bool = False  # an output of another command is among its words
 
@@ -84,7 +84,7 @@ class _Walk:
 
     def show(self, token: str, node: tree_sitter.Node | None = None) -> int:
         """Add an item, parted from the one before, and give its place."""
-        if self.items and self.items[-1].token not in _OPERATORS:
+        if self.items and self.items[-1].text not in _OPERATORS:
             self.items.append(Item(";"))
         self.items.append(Item(token, node))
         return len(self.items) - 1
@@ -121,12 +121,12 @@ def items_of(read: Syntax) -> tuple[list[Item], list[str]]:
 def _tokens(items: list[Item]) -> list[str]:
     tokens: list[str] = []
     for item in items:
-        if not item.substitutes or item.token == "<assign>":
-            tokens.append(item.token)
-        elif item.token == "<unknown>":
+        if not item.substitutes or item.text == "<assign>":
+            tokens.append(item.text)
+        elif item.text == "<unknown>":
             tokens.append("<substitution>")
         else:
-            tokens += (item.token, "<substitution>")
+            tokens += (item.text, "<substitution>")
     return tokens
 
 
@@ -164,11 +164,11 @@ def _walked(read: Syntax) -> _Walk:
     return walk
 
 
-def _operator(walk: _Walk, token: str) -> None:
-    if token == "!":
-        walk.show(token)
+def _operator(walk: _Walk, sign: str) -> None:
+    if sign == "!":  # opens a statement; the others stand between two
+        walk.show(sign)
     else:
-        walk.items.append(Item(token))
+        walk.items.append(Item(sign))
 
 
 def _command(walk: _Walk, node: tree_sitter.Node, place: int, heredoc: bool) -> int:

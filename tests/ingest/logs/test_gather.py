@@ -47,6 +47,11 @@ def test_a_session_comes_with_its_last_log() -> None:
     assert read == ["0", "1", "2"] * 2
 
 
+def test_facts_of_no_session_stay_with_their_log() -> None:
+    got, _ = gathered(["", "a"], [""])
+    assert got == [[("", "dev-0", [0]), ("a", "dev-0", [1])], [("", "dev-1", [10])]]
+
+
 def test_one_log_is_read_once() -> None:
     assert gathered(["a"]) == ([[("a", "dev-0", [0])]], ["0"])
     assert gathered() == ([], [])

@@ -171,6 +171,14 @@ def test_a_tool_that_runs_inside_of_its_request() -> None:
     assert [(e.type, e.time_us) for e in made.events] == [("tool_call", us(6))]  # no output after the result
 
 
+def test_a_tool_inside_of_a_request_of_another_session_is_not_lost() -> None:
+    talk = {"gen_ai__conversation__id": "one"}
+    spans = [chat(0, 20, id="q", **talk), tool("grep", 6, 7, parent="q", gen_ai__conversation__id="two")]
+    rounds = rounds_of(OTEL, [export(*spans)])
+    assert [len(r.calls) for r in rounds] == [0, 1]
+    assert len({r.session_id for r in rounds}) == 2
+
+
 def test_a_tool_before_any_request_stands_alone() -> None:
     alone, _ = rounds_of(OTEL, [export(AGENT, tool("grep", 1, 2), chat(3, 5))])
     assert (alone.model, alone.events, [c.approval_seconds for c in alone.calls]) == (None, [], [None])
@@ -220,7 +228,7 @@ def test_a_conversation_goes_over_traces() -> None:
     first = [chat(0, 5, gen_ai__conversation__id="talk"), tool("grep", 6, 7)]
     second = [chat(50, 55, Trace="t2", gen_ai__conversation__id="talk"), tool("grep", 56, 57, Trace="t2")]
     rounds = rounds_of(OTEL, [export(*second), export(*first)])
-    assert {r.session_id for r in rounds} == {NAMES.id("session", "talk")}
+    assert {r.session_id for r in rounds} == {NAMES.id("session", "otel\0talk")}
     assert [r.round_index for r in rounds] == [0, 1]
     assert rounds[0].calls[0].emitted_us == us(5)
 
@@ -306,7 +314,7 @@ def test_claude_code_tells_the_wait_for_a_human_apart(shell: list[str | Sequence
     assert call.tool == NAMES.tool("Bash")
     assert call.shell == Shell(("ls",), "success", None, "ls")
     assert shell == ["ls"]
-    assert (made.provider, made.session_id) == ("claude", NAMES.id("session", "s1"))
+    assert (made.provider, made.session_id) == ("claude", NAMES.id("session", "otel\0s1"))
     assert (made.input_tokens_total, made.prefix_tokens, made.newly_append_tokens) == (900, 800, 100)
     assert made.claude_uncached_input_tokens == 2
     assert (made.claude_cache_creation_input_tokens, made.claude_cache_read_input_tokens) == (98, 800)
@@ -387,6 +395,32 @@ SPANS = [
     tool("c", 14, 15, parent="inner"),
     chat(31, 32),
 ]
+
+
+WORDS = st.sampled_from(["", "q", "w", "x", "y", "z"])
+ANY_SPAN = st.builds(
+    lambda kind, start, took, id, parent, talk: span(  # noqa: A006
+        kind, start, start + took, id=id, parent=parent, **({"gen_ai__conversation__id": talk} if talk else {})
+    ),
+    st.sampled_from(
+        ["chat m", "execute_tool t", "invoke_agent a", "step", "claude_code.tool", "claude_code.llm_request"]
+    ),
+    st.integers(0, 9),
+    st.integers(0, 9),
+    WORDS.filter(bool),
+    WORDS,
+    WORDS,
+)
+
+
+@given(st.lists(ANY_SPAN, max_size=8, unique_by=lambda each: each["spanId"]))
+def test_no_tool_and_no_request_is_lost_whatever_spans_say_of_each_other(spans: list[Json]) -> None:
+    rounds = rounds_of(OTEL, [export(*spans)])
+    kinds = [each["name"] for each in spans]
+    tools = kinds.count("execute_tool t") + kinds.count("claude_code.tool")
+    assert len({call.id for call in calls_of(rounds)}) == len(calls_of(rounds)) == tools
+    requests = {each["spanId"] for each in spans if each["name"] in ("chat m", "claude_code.llm_request")}
+    assert {r.round_id for r in rounds} >= {NAMES.id("span", f"t1\0{name}") for name in requests}
 
 
 @given(st.permutations(SPANS), st.lists(st.integers(0, len(SPANS)), min_size=2, max_size=2).map(sorted))

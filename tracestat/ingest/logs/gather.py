@@ -44,7 +44,7 @@ def gather(logs: Sequence[Log], key_of: Callable[[Any], str]) -> Iterator[list[G
     logs : sequence of Log
         In order.
     key_of : callable
-        Session of a fact.
+        Session of a fact; facts of no session have an empty key, and are never held for a later log.
 
     Yields
     ------
@@ -55,7 +55,8 @@ def gather(logs: Sequence[Log], key_of: Callable[[Any], str]) -> Iterator[list[G
     if len(logs) > 1:
         for number, log in enumerate(logs):
             for fact in log.facts():
-                last[key_of(fact)] = number
+                if key := key_of(fact):
+                    last[key] = number
     held: dict[str, Gathered[Any]] = {}
     for number, log in enumerate(logs):
         for fact in log.facts():

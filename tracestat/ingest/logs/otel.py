@@ -204,12 +204,13 @@ class _Reader:
     def _conversation(self) -> str | None:
         key = "session.id" if self._is_claude else "gen_ai.conversation.id"
         found = self._text(key) or str(self._shared.get(key) or "")
-        return self._names.id("session", found) if found else None
+        # never the pseudonym that a session log makes of the same id: their rounds would mix
+        return self._names.id("session", f"otel\0{found}") if found else None
 
     def _agent(self) -> str | None:
         """Give the pseudonym of the sub-agent that Claude Code says was at work."""
         agent = self._text("agent_id") if self._is_claude else None
-        return self._names.id("session", f"{self._text('session.id')}\0{agent}") if agent else None
+        return self._names.id("session", f"otel\0{self._text('session.id')}\0{agent}") if agent else None
 
     def _text(self, *keys: str) -> str | None:
         for key in keys:

@@ -226,11 +226,12 @@ class _Maker:
         for chat in self._lane.chats:
             chats.setdefault(self._tree.agent_of(chat), []).append(chat)
         starts = {agent: [chat.start_us for chat in of] for agent, of in chats.items()}
+        own = {chat.span for chat in self._lane.chats}
         by_chat: dict[str, list[Tool]] = {}
         alone: list[Tool] = []
         for tool in self._lane.tools:
             owner = self._tree.around(tool)
-            if owner is None:
+            if owner is None or owner.span not in own:  # inside of a request of another session
                 agent = self._tree.agent_of(tool)
                 before = bisect_right(starts.get(agent, []), tool.start_us) - 1
                 owner = chats[agent][before] if before >= 0 else None

@@ -14,6 +14,7 @@ from tests.ingest.logs.codex_rollouts import NAMES, START, Rollout, calls_of, ch
 from tracestat.ingest.logs.codex import CODEX
 from tracestat.ingest.logs.codex_kept import Asked, Opened, Turn
 from tracestat.ingest.logs.format import UnreadableError
+from tracestat.ingest.logs.model import batch_of
 from tracestat.ingest.logs.shell import shell_of
 
 
@@ -318,6 +319,9 @@ def test_whatever_a_payload_holds_it_is_understood_or_refused(kind: str, inner: 
         return
     again = msgspec.msgpack.decode(msgspec.msgpack.encode(found.facts), type=list[CODEX.fact])
     assert again == found.facts
+    log = Rollout().turn(0).call(1, "c").line(2, kind, {"type": inner, **fields}).out(3, "c", "x").used(4)
+    made = rounds_of(log)
+    assert batch_of(made).rounds.num_rows == len(made)
 
 
 def test_developer_comes_from_the_caller_alone() -> None:

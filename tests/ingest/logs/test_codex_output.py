@@ -62,8 +62,8 @@ def test_known_headers(text: str, said: Printed) -> None:
         ('{"output":"x","metadata":{"exit_code":0,"duration_seconds":0.2}}', Printed("finished", 0, False, 200)),
         ('{"metadata": {"exit_code": 2, "duration_seconds": 0.0}, "output": ""}', Printed("finished", 2, True, 0)),
         (
-            '{"output":"command timed out after 1500 milliseconds","metadata":{"exit_code":124,"duration_seconds":1.5}}',
-            Printed("timeout", 124, True, 1500, None, 1.5),
+            '{"output":"command timed out after 1500 milliseconds","metadata":{"exit_code":124,"duration_seconds":2}}',
+            Printed("timeout", 124, True, 2000, None, 1.5),
         ),
         ('{"output":"aborted by user after 3s","metadata":{"exit_code":1}}', Printed("aborted", None, True, 3000)),
         ('{"output":"exec command rejected by user","metadata":{"exit_code":-1}}', Printed("refused", None, True)),

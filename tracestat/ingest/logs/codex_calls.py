@@ -27,6 +27,7 @@ COMMANDS: Final = _SHELLS | {"exec_command", "write_stdin"}
 _YIELD_DEFAULT_MS: Final = 10_000.0
 _YIELD_MS: Final = (250.0, 30_000.0)
 _INPUT_DEFAULT_MS: Final = 250.0
+_NO_TIME_MS: Final = 1e15
 _POLL_MS: Final = (5_000.0, 300_000.0)
 
 
@@ -177,11 +178,12 @@ def _unescaped(match: re.Match[str]) -> str:
     return _ESCAPES.get(code, code)
 
 
-def _clamped(asked: float | None, default: float, ends: tuple[float, float]) -> float:
-    value = default if asked is None else asked
-    return min(max(value, ends[0]), ends[1]) / 1000
+def _clamped(asked: float | None, default: float, ends: tuple[float, float]) -> float | None:
+    value = _seconds(asked, default)
+    return None if value is None else min(max(value, ends[0] / 1000), ends[1] / 1000)
 
 
 def _seconds(asked: float | None, default: float | None) -> float | None:
     value = default if asked is None else asked
-    return None if value is None else value / 1000
+    # the harness refuses what is no time; NaN is not below anything
+    return value / 1000 if value is not None and 0 <= value < _NO_TIME_MS else None

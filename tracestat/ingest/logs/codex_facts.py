@@ -11,9 +11,10 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from tracestat.ingest.logs import codex_lines as lines
+from tracestat.ingest.logs.amounts import count_of, micros_of
 from tracestat.ingest.logs.codex_calls import CELLS, COMMANDS, Asking, asking, of_command, process_id, tool_name
 from tracestat.ingest.logs.codex_kept import Answered, Asked, Cut, Ended, Kept, Opened, Ran, Spoke, Turn, Used
-from tracestat.ingest.logs.codex_output import Printed, printed
+from tracestat.ingest.logs.codex_output import Printed, milliseconds_of, printed
 from tracestat.ingest.logs.format import Facts, UnreadableError
 from tracestat.ingest.logs.names import Names
 
@@ -79,7 +80,7 @@ def facts(raw: bytes, names: Names) -> Facts:
     if reader is None:
         return Facts()
     try:
-        fact = reader(raw, (_microseconds(head.timestamp), head.ordinal), names)
+        fact = reader(raw, (_microseconds(head.timestamp), count_of(head.ordinal)), names)
     except msgspec.ValidationError:
         raise _refusal(raw, "a key of another type than in a Codex log") from None
     return Facts() if fact is None else Facts([fact])
@@ -109,7 +110,7 @@ def _began_ms(text: str | None) -> int | None:
 def _milliseconds(duration: lines.Duration | str | None) -> int | None:
     if not isinstance(duration, lines.Duration):
         return None
-    return duration.secs * 1000 + round(duration.nanos / 1_000_000)
+    return milliseconds_of(duration.secs + duration.nanos / 1e9)
 
 
 def _meta(raw: bytes, at: _At, names: Names) -> Kept | None:
@@ -133,7 +134,7 @@ def _meta(raw: bytes, at: _At, names: Names) -> Kept | None:
         began_ms=_began_ms(own),
         parents=tuple(dict.fromkeys(names.id("session", parent) for parent in parents if parent and parent != own)),
         is_subagent=subagent is not None or meta.thread_source == "subagent" or meta.parent_thread_id is not None,
-        history_start=meta.subagent_history_start_ordinal,
+        history_start=count_of(meta.subagent_history_start_ordinal),
         project=names.project(place) if place else None,
     )
 
@@ -273,11 +274,11 @@ def _token_count(raw: bytes, at: _At, _: Names) -> Kept | None:
     total, last = info.total_token_usage, info.last_token_usage
     return Used(
         *at,
-        totals=tuple(-1 if count is None else count for count in msgspec.structs.astuple(total)),
-        input=last.input_tokens,
-        cached=last.cached_input_tokens,
-        output=last.output_tokens,
-        reasoning=last.reasoning_output_tokens,
+        totals=tuple(map(count_of, msgspec.structs.astuple(total))),
+        input=count_of(last.input_tokens),
+        cached=count_of(last.cached_input_tokens),
+        output=count_of(last.output_tokens),
+        reasoning=count_of(last.reasoning_output_tokens),
     )
 
 
@@ -313,13 +314,14 @@ def _item(raw: bytes, at: _At, names: Names) -> Kept | None:
         *at,
         id=names.id("call", item.id),
         is_command=item.type == "CommandExecution",
-        started_us=None if done.started_at_ms is None else done.started_at_ms * 1000,
-        ended_us=None if done.completed_at_ms is None else done.completed_at_ms * 1000,
+        started_us=micros_of(done.started_at_ms, per_second=1000),
+        ended_us=micros_of(done.completed_at_ms, per_second=1000),
         duration_ms=_milliseconds(item.duration),
-        is_error=None if item.exit_code is None else item.exit_code != 0,
+        is_error=_ITEM_FAILED.get(item.status or "") if item.exit_code is None else item.exit_code != 0,
     )
 
 
+_ITEM_FAILED: Final = {"completed": False, "failed": True, "declined": True}
 _RUN: Final = frozenset({"CommandExecution", "McpToolCall", "FileChange"})
 _WITH_KINDS: Final = frozenset({"response_item", "event_msg"})
 

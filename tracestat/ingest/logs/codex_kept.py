@@ -120,7 +120,7 @@ class Spoke(Kept, tag="spoke", frozen=True):
 class Used(Kept, tag="used", frozen=True):
     """Token counts: the totals tell whether they are news, the others are of the last request."""
 
-    totals: tuple[int, ...]
+    totals: tuple[int | None, ...]
     input: int | None
     cached: int | None
     output: int | None

@@ -242,6 +242,7 @@ class Item(msgspec.Struct):
 
     type: str | None = None
     id: str | None = None
+    status: str | None = None
     exit_code: int | None = None
     duration: Duration | str | None = None
     content: str | list[Part] | None = None

@@ -14,7 +14,7 @@ import msgspec
 
 from tracestat.ingest.logs.model import CommandStatus
 
-__all__ = ["Printed", "printed"]
+__all__ = ["Printed", "milliseconds_of", "printed"]
 
 _HEADER_LINES: Final = 4
 _HEADER_CHARS: Final = 1000
@@ -35,6 +35,8 @@ _NO_PROCESS: Final = "write_stdin failed"
 _TIMED_OUT: Final = re.compile(r"command timed out after ([0-9]{1,12}) milliseconds")
 _PATCH_FAILED: Final = "apply_patch verification failed"
 _KILLED_CODE: Final = 124
+_LONGEST_MS: Final = 10**12  # thirty years: more is no duration, and no start can be that long before an end
+_INT64: Final = 2**63
 
 
 class _Metadata(msgspec.Struct):
@@ -102,6 +104,11 @@ def printed(texts: Sequence[str]) -> Printed:
     return _of_text(first if len(texts) == 1 else _joined(texts))
 
 
+def milliseconds_of(seconds: float | None) -> int | None:
+    """Give a duration in whole milliseconds; None if it cannot be one."""
+    return None if seconds is None or not 0 <= 1000 * seconds <= _LONGEST_MS else round(1000 * seconds)
+
+
 def _joined(texts: Sequence[str]) -> str:
     """Put pieces together as far as a header may go."""
     head: list[str] = []
@@ -122,7 +129,9 @@ def _of_json(text: str) -> Printed:
         return Printed()
     metadata, output = wrapped.metadata, wrapped.output or ""
     seconds, code = metadata.duration_seconds, metadata.exit_code
-    reported = None if seconds is None else round(1000 * seconds)
+    if code is not None and abs(code) >= _INT64:
+        code = None
+    reported = milliseconds_of(seconds)
     if code is None or code != 0:
         # a command with an exit code ran, and may have printed anything but these two
         inner = _without_header(output)
@@ -145,7 +154,7 @@ def _of_text(text: str) -> Printed:
             break
         if line.startswith("Wall time"):
             if match := _WALL.match(line):
-                reported = round(1000 * float(match[1]))
+                reported = milliseconds_of(float(match[1]))
         elif match := _EXIT.match(line):
             code = int(match[1])
         elif line.startswith(("Process ", "Script ")):
@@ -160,7 +169,7 @@ def _of_text(text: str) -> Printed:
 
 
 def _aborted(match: re.Match[str], reported: int | None) -> Printed:
-    after = reported if match[1] is None else round(1000 * float(match[1]))
+    after = reported if match[1] is None else milliseconds_of(float(match[1]))
     return Printed(status="aborted", is_error=True, reported_ms=after)
 
 

@@ -132,7 +132,7 @@ class _Builder:
         self._turn: str | None = None
         self._model: str | None = None
         self._mode: str | None = None
-        self._totals: tuple[int, ...] | None = None
+        self._totals: tuple[int | None, ...] | None = None
         self._inputs: list[Event] = []
         self._outputs: list[Event] = []
         self._calls: list[Held] = []

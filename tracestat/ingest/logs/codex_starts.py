@@ -61,8 +61,11 @@ def _take_notices(one: Held) -> None:
             call.reported_ms = one.ended.duration_ms
         if call.is_error is None and call.result_us is not None:
             call.is_error = one.ended.is_error
-    if one.ran is not None and call.reported_ms is None and call.status != "running":
-        call.reported_ms = one.ran.duration_ms
+    if one.ran is not None and call.result_us is not None and call.status != "running":
+        if call.reported_ms is None:
+            call.reported_ms = one.ran.duration_ms
+        if call.is_error is None:
+            call.is_error = one.ran.is_error
 
 
 def _start_before_end(one: Held) -> None:
@@ -80,16 +83,15 @@ def _take_items(held: Sequence[Held], loose: Sequence[Ran]) -> None:
         if one.ran is not None and one.ran.started_us is not None:
             _start_at(one, one.ran.started_us)
     cells = [one for one in held if one.asked.runs == "cell" and one.call.continues is None]
-    for ran in sorted((ran for ran in loose if ran.started_us is not None), key=_started):
-        started = _started(ran)
+    cells.sort(key=lambda one: one.asked.time_us, reverse=True)
+    around: list[Held] = []
+    for started in sorted(ran.started_us for ran in loose if ran.started_us is not None):
+        while cells and cells[-1].asked.time_us <= started:
+            around.append(cells.pop())
+        around = [one for one in around if started <= _last_us(one)]
         # in two cells at once it may have run in either
-        around = [one for one in cells if one.asked.time_us <= started <= _last_us(one)]
         if len(around) == 1 and around[0].call.start_kind != "real":
             _start_at(around[0], started)
-
-
-def _started(ran: Ran) -> int:
-    return ran.started_us or 0
 
 
 def _last_us(one: Held) -> int:

@@ -89,6 +89,10 @@ def test_without_tool_events_a_wait_lasts_until_the_next_request_of_the_session(
     assert {c.parallel_group for c in first.calls} == {0}
 
 
+def test_a_request_of_no_length_does_not_end_its_own_wait() -> None:
+    assert only(request("r1", 5_000, 5_000, "c1")).result_us is None
+
+
 def test_a_wait_that_nothing_ends_is_open() -> None:
     assert only(request("r1", 0, 5_000, "c1")).result_us is None
 

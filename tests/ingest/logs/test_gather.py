@@ -96,6 +96,12 @@ def test_only_what_no_sibling_explains_is_a_wait_for_approval() -> None:
     assert seconds(serial) == 9.0
 
 
+def test_a_sibling_that_ended_before_a_call_was_emitted_did_not_hold_it_up() -> None:
+    first, second = Call("a", "t", 0, 1_000_000), Call("b", "t", 2_000_000, 9_000_000)
+    set_approvals([(first, 0), (second, 3_000_000)])
+    assert second.approval_seconds == 1.0
+
+
 def test_amounts_that_no_table_can_hold_are_not_known() -> None:
     assert micros_of(1.5, per_second=1) == 1_500_000
     assert micros_of(1_780_000_000_123.4567, per_second=1000) == 1_780_000_000_123_457

@@ -164,6 +164,11 @@ def test_serial_tools_wait_for_each_other_and_parallel_ones_do_not() -> None:
     assert [c.approval_seconds for c in made.calls] == [0.5, 0.5, 0.25]
 
 
+def test_a_tool_may_start_before_the_answer_is_complete() -> None:
+    call = only(AGENT, chat(0, 5), tool("grep", 4, 7))
+    assert (call.emitted_us, seconds(call), call.approval_seconds) == (us(4), 3.0, 0)
+
+
 def test_a_tool_that_runs_inside_of_its_request() -> None:
     (made,) = rounds_of(OTEL, [export(AGENT, chat(0, 20, id="q"), tool("grep", 6, 7, parent="q"))])
     (call,) = made.calls

@@ -25,13 +25,8 @@ def micros_of(value: float | None, *, per_second: int) -> int | None:
     """
     if value is None or not abs(value) < _INT64:  # NaN is not smaller than anything
         return None
-    if per_second <= _MICROS:
-        micros = round(value * (_MICROS // per_second))
-    elif isinstance(value, int):
-        units = per_second // _MICROS
-        micros = (value + units // 2) // units
-    else:
-        micros = round(value / (per_second // _MICROS))
+    coarse = per_second <= _MICROS
+    micros = round(value * (_MICROS // per_second) if coarse else value / (per_second // _MICROS))
     return micros if _FIRST_US <= micros <= _LAST_US else None
 
 

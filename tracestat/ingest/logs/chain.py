@@ -13,7 +13,8 @@ __all__ = ["COPIES", "NO_START", "hand_on", "label_of", "number", "set_approvals
 
 COPIES: Final = "copies of calls in another log"
 NO_START: Final = "calls without a time"
-_LABEL: Final = re.compile(r"[A-Za-z0-9_\-:/]{1,40}")
+# Words and nothing else: digits, slashes and dashes are what keys, paths and names of people's things are made of.
+_LABEL: Final = re.compile(r"(?=.{1,40}\Z)[a-z]+(?:_[a-z]+){0,4}")
 
 
 def label_of(kind: str) -> str:

@@ -1,8 +1,8 @@
 """Rounds of Claude Code logs: one per message of the model, with what it was told before, what it wrote and its calls.
 
 A log holds several conversations: the main one, and those of sub-agents. Each is read in the order of the file, which
-decides what belongs to which round; times are only compared where intervals are made of them. What a request was told is
-its input, also where that was copied from another log.
+decides what belongs to which round; times are only compared where intervals are made of them. What a request was told
+is its input, also where that was copied from another log.
 """
 
 from __future__ import annotations

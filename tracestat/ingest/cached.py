@@ -99,7 +99,7 @@ def _state(places: Sequence[Path], *options: object) -> str:
     for place in places:
         try:
             log = place.with_name(place.name + ".wal")  # of a DuckDB file
-            files = walk(place) if place.is_dir() else [place, log] if log.is_file() else [place]
+            files = walk(place, []) if place.is_dir() else [place, log] if log.is_file() else [place]
             states += [(str(path), (stat := path.stat()).st_size, stat.st_mtime_ns) for path in files]
         except OSError as error:
             reason = "no such file or folder" if isinstance(error, FileNotFoundError) else error.strerror

@@ -7,6 +7,7 @@ none of these gets one line that says what was found and what is accepted.
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -296,10 +297,15 @@ def _in_folder(folder: Path, but: Path | None) -> list[Found]:
     """Find the traces in a folder."""
     found: list[Found] = []
     parquet: list[_OneParquet] = []
-    for path in walk(folder):
+    closed: list[Path] = []
+    for path in walk(folder, closed):
         if but is not None and but.exists() and path.samefile(but):
             continue
-        if not _may_be_a_trace(path):
+        try:
+            if not _may_be_a_trace(path):
+                continue
+        except OSError:
+            closed.append(path)
             continue
         what = _file(path)
         if isinstance(what, _OneParquet):
@@ -309,13 +315,29 @@ def _in_folder(folder: Path, but: Path | None) -> list[Found]:
         elif isinstance(what, Found) and what.kind != "tracestat store":  # a store is made of other sources
             found.append(replace(what, root=folder))
     found += _parquet_sets([file for file in parquet if file.table], folder)
+    if closed:
+        # their names are not said: those of logs spell out what somebody works on
+        warnings.warn(f"{len(closed):,} files or folders in {folder.name} cannot be read: left out", stacklevel=3)
     if not found:
         raise TracestatError(f"{folder.name}: a folder with no trace in it; {ACCEPTED}")
     return found
 
 
-def walk(folder: Path) -> Iterator[Path]:
-    """Give the files of a folder and its folders by name, hidden ones left out, links to folders not followed."""
+def walk(folder: Path, closed: list[Path]) -> Iterator[Path]:
+    """Give the files of a folder and its folders by name, hidden ones left out, links to folders not followed.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to begin.
+    closed : list of Path
+        Takes the folders in it that cannot be read.
+
+    Raises
+    ------
+    TracestatError
+        The folder itself cannot be read.
+    """
     try:
         entries = sorted(folder.iterdir())
     except OSError as error:
@@ -324,19 +346,20 @@ def walk(folder: Path) -> Iterator[Path]:
         if entry.name.startswith("."):
             continue
         if entry.is_dir():
-            if not entry.is_symlink():
-                yield from walk(entry)
+            if entry.is_symlink():
+                continue
+            try:
+                yield from walk(entry, closed)
+            except TracestatError:
+                closed.append(entry)
         elif entry.is_file():
             yield entry
 
 
 def _may_be_a_trace(path: Path) -> bool:
     """Look at the first bytes only, since a folder may hold anything."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(512)
-    except OSError:
-        return False
+    with path.open("rb") as file:
+        head = file.read(512)
     if head[8:12] == b"DUCK" or head[:4] == b"PAR1" or head[1:4] == _SKIPPABLE_FRAME:
         return True
     if any(head.startswith(magic) for magic, _ in _COMPRESSIONS):

@@ -13,7 +13,6 @@ from tracestat.ingest.mapped import MappedTable, load_mapping
 
 NAMES = Names(b"a key of the tests")
 CALLS_MAP = "session=chat,tool=fn,start=t0,end=t1"
-REQUESTS_MAP = "session=chat,arrival=t0,end=t1"
 
 Row = dict[str, Any]
 

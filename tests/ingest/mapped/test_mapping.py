@@ -95,7 +95,8 @@ def test_a_mapping_file_gives_the_same_mapping(
     file.write_text(mapping.to_toml(), encoding="utf-8")
     again = load_mapping(str(file))
     assert set(again.served) == set(mapping.served)
-    assert [list(FIELDS).index(s.field) for s in again.served] == sorted(list(FIELDS).index(s.field) for s in again.served)
+    places = [list(FIELDS).index(served.field) for served in again.served]
+    assert places == sorted(places)
 
 
 def test_second_names_in_a_file(tmp_path: Path) -> None:

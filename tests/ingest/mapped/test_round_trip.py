@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.ingest.mapped.tables import read_file
@@ -16,8 +16,9 @@ EPOCH = dt.datetime(1970, 1, 1)
 FROM, TO = 946_684_800_000_000, 4_102_444_800_000_000 - 10**12
 MICROS = {"s": 10**6, "ms": 10**3, "us": 1}
 
-starts = st.integers(FROM, TO)
-lengths = st.integers(0, 10**12)
+# anywhere in a hundred years, or so near to each other that calls overlap, touch and begin together
+starts = st.one_of(st.integers(FROM, TO), st.integers(0, 20).map(lambda s: FROM + s * 10**6))
+lengths = st.one_of(st.integers(0, 10**12), st.integers(0, 5).map(lambda s: s * 10**6))
 calls = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["Bash", "Read"]), starts, lengths), min_size=1)
 
 
@@ -42,6 +43,7 @@ def write(folder: Path, rows: dict[str, list[str]], kind: str) -> Path:
     return path
 
 
+@settings(deadline=None, max_examples=50)
 @given(
     table=calls,
     kind=st.sampled_from(["csv", "jsonl", "parquet"]),
@@ -68,7 +70,9 @@ def test_calls(
     assert [(c["row"], c["tool_index"]) for c in found.calls] == sorted(
         (c["row"], c["tool_index"]) for c in found.calls
     )
-    for number, call in enumerate(found.calls):  # a call begins before an earlier one of its round has ended, or with it
+    for number, call in enumerate(
+        found.calls
+    ):  # a call begins before an earlier one of its round has ended, or with it
         before = [c for c in found.calls[:number] if c["row"] == call["row"]]
         others = [c for c in found.calls[:number] if c["row"] == call["row"] - 1 and call["tool_index"] == 0]
         if before:
@@ -78,7 +82,10 @@ def test_calls(
             assert call["emitted_at"] >= max(c["result_at"] for c in others)
 
 
-@given(table=st.lists(st.tuples(st.sampled_from("ab"), starts, lengths), min_size=1), unit=st.sampled_from(["iso", "ns"]))
+@settings(deadline=None, max_examples=50)
+@given(
+    table=st.lists(st.tuples(st.sampled_from("ab"), starts, lengths), min_size=1), unit=st.sampled_from(["iso", "ns"])
+)
 def test_pauses_of_requests(
     tmp_path_factory: pytest.TempPathFactory, table: list[tuple[str, int, int]], unit: str
 ) -> None:

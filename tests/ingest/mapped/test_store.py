@@ -80,13 +80,13 @@ def test_pauses_of_a_table_of_calls(tmp_path: Path) -> None:
 
 
 def test_pauses_of_a_table_of_requests(tmp_path: Path) -> None:
-    rows = ["a,1772359200000,1772359202000", "a,1772359205500,1772359206000", "a,1772359266000,1772359270000"]
+    rows = ["a,1772359200000,1772359202000", "a,1772359205500,1772359206000", "a,1772359266250,1772359270000"]
     out = build(tmp_path, csv_of("chat,t0,t1", rows), "session=chat,arrival=t0,end=t1")
     with open_store(out) as trace:
         pauses = trace.sql("SELECT seconds, observed, end_kind, tool, resolution_seconds FROM pauses ORDER BY round_pk")
         assert pauses.rows() == [
             (3.5, True, "completed", None, 0.001),
-            (60.0, True, "completed", None, 0.001),
+            (60.25, True, "completed", None, 0.001),
         ]
         assert trace.counts["rounds"] == 3
 

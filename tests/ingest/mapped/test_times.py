@@ -51,7 +51,11 @@ def test_what_is_no_number() -> None:
 @pytest.mark.parametrize("kind", [pa.uint64(), pa.int8(), pa.float32(), pa.decimal128(25, 3)])
 def test_numbers_of_every_type(kind: pa.DataType) -> None:
     found = numbers_of(pa.array([7, None]).cast(kind))
-    assert (found.whole.tolist(), found.valid.tolist(), found.missing.tolist()) == ([7, 0], [True, False], [False, True])
+    assert (found.whole.tolist(), found.valid.tolist(), found.missing.tolist()) == (
+        [7, 0],
+        [True, False],
+        [False, True],
+    )
 
 
 def test_more_than_64_bits_signed() -> None:

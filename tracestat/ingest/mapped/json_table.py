@@ -81,8 +81,8 @@ class JsonTable:
         any_object = False
         for _, line in _lines_of(LineFile(self._path, self._compression, block_bytes=1 << 16)):
             try:
-                value = msgspec.json.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                value, _ = _decoded(line, msgspec.json.decode)
+            except _NoRowError:
                 continue
             if not isinstance(value, dict):
                 continue
@@ -134,17 +134,7 @@ def _decoder(paths: dict[str, Path_]) -> Callable[[bytes], tuple[list[Any], bool
     ways = [(f"f{tops.index(path[0])}", path[1:]) for path in paths.values()]
 
     def decode(line: bytes) -> tuple[list[Any], bool]:
-        repaired = False
-        try:
-            value = decoder.decode(line)
-        except UnicodeDecodeError:
-            repaired = True
-            try:
-                value = decoder.decode(line.decode("utf-8", "replace"))
-            except (msgspec.DecodeError, RecursionError):
-                raise _NoRowError(_NO_JSON) from None
-        except (msgspec.DecodeError, RecursionError):
-            raise _NoRowError(_NO_JSON) from None
+        value, repaired = _decoded(line, decoder.decode)
         values = []
         for attribute, steps in ways:
             inner = getattr(value, attribute)
@@ -154,6 +144,20 @@ def _decoder(paths: dict[str, Path_]) -> Callable[[bytes], tuple[list[Any], bool
         return values, repaired
 
     return decode
+
+
+def _decoded(line: bytes, decode: Callable[[bytes], Any]) -> tuple[Any, bool]:
+    """Decode a line, with what is no UTF-8 in it replaced, and tell whether it was."""
+    try:
+        return decode(line), False
+    except (msgspec.DecodeError, RecursionError):
+        repaired = line.decode("utf-8", "replace").encode()
+    if repaired == line:
+        raise _NoRowError(_NO_JSON)
+    try:
+        return decode(repaired), True
+    except (msgspec.DecodeError, RecursionError):
+        raise _NoRowError(_NO_JSON) from None
 
 
 def _text(value: Any, may_be_list: bool) -> str | None:

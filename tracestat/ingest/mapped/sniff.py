@@ -54,7 +54,7 @@ def open_table(path: Path, mapping: Mapping, *, shown: str, on_bytes: Callable[[
     if not text:
         raise TracestatError(f"{shown} is empty, or nothing of it can be read")
     other = next((what for magic, what in _OTHERS if text.startswith(magic)), None)
-    if other is None and (b"\0" in head or head[8:12] == b"DUCK"):
+    if other is None and (b"\0" in head.partition(b"\n")[0] or head[8:12] == b"DUCK"):
         other = "binary data"
     if other is not None:
         raise TracestatError(f"{shown} is {other}; {_ACCEPTED}")

@@ -35,7 +35,7 @@ _FROM: Final = 946_684_800  # 2000-01-01
 _TO: Final = 4_102_444_800  # 2100-01-01
 _FIRST_US: Final = -62_135_596_800 * _MICRO  # year 1
 _LAST_US: Final = 253_402_300_800 * _MICRO - 1  # year 9999
-_ZONE: Final = r"(?:[zZ]|[+-][0-9]{2}(?::?[0-9]{2})?)$"
+_ZONE: Final = r"[T ].*(?:[zZ]|[+-][0-9]{2}(?::?[0-9]{2})?)$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,13 @@ class TimeColumn:
         unit = self.unit(shown)
         said = []
         if self.dates:
-            zone = "" if self.zoned == self.dates else ", without a zone: UTC" if not self.zoned else ", partly without"
+            zone = (
+                ""
+                if self.zoned == self.dates
+                else ", without a zone: UTC"
+                if not self.zoned
+                else ", partly without a zone: UTC"
+            )
             said.append(f"ISO 8601{zone}")
         if self.numbers and unit:
             how = "as said" if self.served.unit else "detected"

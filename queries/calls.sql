@@ -9,7 +9,8 @@ WITH clock AS (
     SELECT r.provider, c.tool_name,
         CASE WHEN count(*) FILTER (WHERE c.result_at > c.emitted_at) > 0
               AND 2 * count(*) FILTER (WHERE c.result_at > c.emitted_at
-                    AND date_diff('microsecond', c.emitted_at, c.result_at) % 1000000 = 0)
+                    AND (date_diff('microsecond', c.emitted_at, c.result_at) % 1000000 = 0
+                    OR epoch_us(c.result_at) % 1000000 = 0))  -- a coarse clock shows where the two ends have two clocks
                 >= count(*) FILTER (WHERE c.result_at > c.emitted_at) THEN 1e0 ELSE 1e-3 END AS resolution_seconds,
         CASE WHEN count(*) FILTER (WHERE c.tool_internal_latency_ms > 0) > 0
               AND 2 * count(*) FILTER (WHERE c.tool_internal_latency_ms > 0 AND c.tool_internal_latency_ms % 1000 = 0)

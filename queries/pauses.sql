@@ -117,7 +117,8 @@ copied AS (
 resolution AS (
     SELECT r.provider, c.tool_name,
         CASE WHEN count(*) FILTER (WHERE c.tool_wall_latency_ms > 0) > 0
-              AND 2 * count(*) FILTER (WHERE c.tool_wall_latency_ms > 0 AND c.tool_wall_latency_ms % 1000 = 0)
+              AND 2 * count(*) FILTER (WHERE c.tool_wall_latency_ms > 0 AND (c.tool_wall_latency_ms % 1000 = 0
+                    OR epoch_us(c.result_at) % 1000000 = 0))  -- a coarse clock shows where the two ends have two clocks
                 >= count(*) FILTER (WHERE c.tool_wall_latency_ms > 0) THEN 1e0 ELSE 1e-3 END AS resolution_seconds
     FROM tool_calls AS c JOIN rounds AS r USING (round_pk)
     GROUP BY r.provider, c.tool_name

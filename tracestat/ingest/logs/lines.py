@@ -18,9 +18,11 @@ from tracestat.ingest.objects import json_objects
 __all__ = ["read_chunk", "read_document"]
 
 # Where a record may begin again after damage.
-_START: Final = re.compile(r'\{\s*"(?:type|parentUuid|timestamp|event_type|schema|id|uuid)"\s*:')
+_START: Final = re.compile(r'\{\s*"(?:type|parentUuid|timestamp|event_type|event|schema|id|uuid|session_id|resourceSpans)"\s*:')
 _STAMP: Final = re.compile(rb'"timestamp"\s*:\s*"(\d{4}-\d\d-\d\dT[0-9:.]{8,18}Z?)"')
 _STAMP_KEY: Final = b'"timestamp"'
+# A type is a word of the harness; anything else may be somebody's.
+_TYPE: Final = re.compile(r"[A-Za-z]{1,24}(?:[-_.:][A-Za-z]{1,24}){0,4}")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 # msgspec names the place of a wrong type; keys of the text itself must not be repeated
 _PLACE: Final = re.compile(r"`(\$[A-Za-z0-9_.\[\]]{0,60})`")
@@ -111,7 +113,7 @@ class _Reader:
         """Take in what an object says."""
         self._objects += 1
         if said.unknown is not None:
-            self._unknown[said.unknown] += 1
+            self._unknown[said.unknown if _TYPE.fullmatch(said.unknown) else "unnamed"] += 1
         if said.facts:
             self._frames.append(frame(_ENCODER.encode(said.facts)))
 

@@ -6,11 +6,10 @@
 --   end_us <= next_us
 CREATE TABLE mapped_gap AS
 WITH placed AS (
-    SELECT r."row", p.session_no, p.block, p.start_us, p.end_us, p.tool,
-        row_number() OVER (PARTITION BY p.session_no, p.block
-            ORDER BY greatest(p.start_us, coalesce(p.end_us, p.start_us)) DESC, r."row" DESC) AS from_last
-    FROM mapped_placed AS p
-    JOIN mapped_round AS r ON r.session_no = p.session_no AND r.round_key = concat('line ', p.line)
+    SELECT m."row", m.session_no, m.block, m.start_us, m.end_us, t.tool,
+        row_number() OVER (PARTITION BY m.session_no, m.block
+            ORDER BY greatest(m.start_us, coalesce(m.end_us, m.start_us)) DESC, m."row" DESC) AS from_last
+    FROM mapped_member AS m JOIN mapped_timed AS t ON t.line = m.line
 ),
 block_of AS (
     SELECT session_no, block, min("row") AS first_row, max("row") AS last_row, min(start_us) AS start_us,

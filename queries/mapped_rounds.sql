@@ -1,33 +1,22 @@
--- grain: one row per round of a table: a request, or the tool calls of one request
--- keys: row (place in the trace: by session, then time); (session_no, round_key)
--- columns: what a round has; start_us (first call, or arrival), line (its first)
--- invariants: calls are of one round when they name the same request in a session, or, in a table that names none,
---   when they are of one block: a model goes on only when all results are back; round_index from 0 in a session
+-- grain: one row per round
+-- keys: row
+-- columns: what a round has; where its rows differ, the first that says something
+-- invariants: as many rows as mapped_member has first lines
 CREATE TABLE mapped_round AS
-WITH keyed AS (
-    SELECT *,
-        CASE WHEN $requests THEN concat('line ', line)
-             WHEN $by_request THEN coalesce(request, concat('line ', line))
-             ELSE concat('block ', block) END AS round_key
-    FROM mapped_placed
+WITH head AS (
+    SELECT m."row", m.round_index, m.twin, m.first_us, m.session_no, m.line, t.provider, t.developer, t.session,
+        t.request
+    FROM mapped_member AS m JOIN mapped_timed AS t ON t.line = m.line
+    WHERE m.is_first
 ),
-grouped AS (
-    SELECT session_no, round_key, min(start_us) AS start_us, min(line) AS line,
-        min(provider) AS provider, min(developer) AS developer, min(session) AS session, min(request) AS request,
-        arg_min(project, line) AS project, arg_min(model, line) AS model,
-        arg_min(input_tokens, line) AS input_tokens, arg_min(cached_tokens, line) AS cached_tokens,
-        arg_min(output_tokens, line) AS output_tokens, bool_or(repaired) AS repaired
-    FROM keyed
-    GROUP BY session_no, round_key
-),
-numbered AS (
-    SELECT *,
-        row_number() OVER (ORDER BY session_no, start_us, line) - 1 AS "row",
-        row_number() OVER (PARTITION BY session_no ORDER BY start_us, line) - 1 AS round_index,
-        row_number() OVER (PARTITION BY session_no, start_us ORDER BY line) AS twin
-    FROM grouped
+said AS (
+    SELECT m."row", arg_min(t.project, m.line) AS project, arg_min(t.model, m.line) AS model,
+        arg_min(t.input_tokens, m.line) AS input_tokens, arg_min(t.cached_tokens, m.line) AS cached_tokens,
+        arg_min(t.output_tokens, m.line) AS output_tokens, bool_or(t.repaired) AS repaired
+    FROM mapped_member AS m JOIN mapped_timed AS t ON t.line = m.line
+    GROUP BY m."row"
 )
-SELECT * EXCLUDE (twin, request),
-    coalesce(CASE WHEN $requests OR $by_request THEN request END,
-        left(sha256(concat_ws(':', 'round', session, start_us, twin)), 20)) AS round_id
-FROM numbered
+SELECT h.* EXCLUDE (twin, request, first_us), s.* EXCLUDE ("row"),
+    coalesce(CASE WHEN $named THEN h.request END,
+        left(sha256(concat_ws(':', 'round', h.session, h.first_us, h.twin)), 20)) AS round_id
+FROM head AS h JOIN said AS s ON s."row" = h."row"

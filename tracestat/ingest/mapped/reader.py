@@ -252,13 +252,14 @@ class _Scratch:
     def place(self, *, requests: bool, by_request: bool, has_tool: bool) -> None:
         """Make sessions, rounds and calls."""
         self._run("mapped_placed")
-        self._run("mapped_rounds", requests=requests, by_request=by_request)
+        self._run("mapped_members", requests=requests, by_request=by_request)
+        self._run("mapped_rounds", named=requests or by_request)
         if requests:
             self._run("mapped_gaps", has_tool=has_tool)
             self._run("mapped_gap_calls")
             self._run("mapped_arrivals")
         else:
-            self._run("mapped_calls", by_request=by_request)
+            self._run("mapped_calls")
             self._run("mapped_no_arrivals")
 
     def one(self, query: str) -> dict[str, Any]:

@@ -198,14 +198,8 @@ class TimeColumn:
         unit = self.unit(shown)
         said = []
         if self.dates:
-            zone = (
-                ""
-                if self.zoned == self.dates
-                else ", without a zone: UTC"
-                if not self.zoned
-                else ", partly without a zone: UTC"
-            )
-            said.append(f"ISO 8601{zone}")
+            partly = "partly " if self.zoned else ""
+            said.append("ISO 8601" if self.zoned == self.dates else f"ISO 8601, {partly}without a zone: UTC")
         if self.numbers and unit:
             how = "as said" if self.served.unit else "detected"
             said.append(f"epoch {UNIT_NAMES[unit]} ({how})")

@@ -1,11 +1,14 @@
 """Text of a shell command to its syntax tree, in a time that its length bounds.
 
-The grammar is tree-sitter's of bash. Two things are done to the text before: the body of a patch, which is data of
-``apply_patch`` whatever quotes it holds, is cut; and the bodies of here-documents of a very long command are.
+The grammar is tree-sitter's of bash. Three things are done to the text before: characters beyond ASCII, which no name
+has, are replaced by one that is as good; the body of a patch, which is data of ``apply_patch`` whatever quotes it
+holds, is cut; and the bodies of here-documents of a very long command are.
 
-Reading well-formed text takes linear time. Recovering from errors takes quadratic time and memory, and its result is
-of no use here, since a command with an error has no labels at all: so reading stops at the first error, and what is
-longer than 16 KiB without its here-documents is not read.
+Reading well-formed text takes linear time. Recovering from errors may take quadratic time and memory, and its result
+is of no use here, since a command with an error has no labels at all: so reading stops at the first error. What has
+opened and is never closed shows only at the end of the text, too late to stop; so what is longer than 8 KiB without
+its here-documents is read only if it opens little, and nothing above 64 KiB is. The worst text found by searching
+takes seconds, any that somebody would write takes milliseconds.
 """
 
 from __future__ import annotations
@@ -22,14 +25,21 @@ __all__ = ["Syntax", "UnreadableShellError", "syntax"]
 
 _LANGUAGE: Final = tree_sitter.Language(tree_sitter_bash.language())
 _PER_THREAD: Final = threading.local()
-_MOST: Final = 16_384  # bytes; a second at worst, where a text is made to be slow
+_MOST: Final = 65_536  # bytes
+_LONG: Final = 8_192
+_BUSY: Final = 2_000  # marks that may open something, in a text that is long
+_MARKS: Final = re.compile(
+    rb"[(){}\[\]`|<>&!=~;\"']|\b(?:if|then|elif|else|for|while|until|do|case|in|select|function)\b"
+)
 _UNWATCHED: Final = 1_024  # bytes: too short to be slow, and watching costs
 _CHUNK: Final = 4_096
 _ENTITY: Final = re.compile(rb"&(?:amp|lt|gt|quot|apos|#\d{1,6});")
 _BEGIN_PATCH: Final = "*** Begin Patch"
 _END_PATCH: Final = "*** End Patch"
 _PATCHES: Final = re.compile(r"\bapply_?patch\b[^\n]*\n?[^\n]*\Z")
-_HEREDOC: Final = re.compile(r"<<(-?)[ \t]*(?:(['\"])([^'\"\n]{1,80})\2|\\?([A-Za-z0-9_]{1,80}))")
+_HEREDOC: Final = re.compile(r"<<(-?)[ \t]*(?:(['\"])([^'\"\n]{1,80})\2|(\\?)([A-Za-z0-9_]{1,80}))")
+# To bash, a character like any other of a word; what takes its place is one, too, and is in no name.
+_FOREIGN: Final = re.compile(r"[^\x00-\x7f]")
 _EXPANDS: Final = re.compile(r"`|\$\(")
 
 
@@ -46,7 +56,7 @@ class Syntax:
 
     def text(self, node: tree_sitter.Node) -> str:
         """Give the text of a node."""
-        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+        return self.source[node.start_byte : node.end_byte].decode("ascii")
 
 
 def syntax(text: str) -> Syntax:
@@ -66,7 +76,7 @@ def syntax(text: str) -> Syntax:
     if not text:
         raise UnreadableShellError("empty")
     source = _encoded(text)
-    if len(source) > _MOST:
+    if len(source) > _LONG:
         source = _encoded(_without_heredocs(text))
     root = _root(source)
     entities = [] if b"&" not in source else [found.start() for found in _ENTITY.finditer(source)]
@@ -80,15 +90,13 @@ def syntax(text: str) -> Syntax:
 
 
 def _encoded(text: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError:  # half of a character: the harness handed it on as a question mark, too
-        return text.encode("utf-8", "replace")
+    """Give ASCII. The grammar's scanner looks characters up in tables that end there, and crashes on some others."""
+    return (text if text.isascii() else _FOREIGN.sub("\x7f", text)).encode()
 
 
 def _root(source: bytes) -> tree_sitter.Node | None:
     """Give the root, or None if there is an error for certain."""
-    if len(source) > _MOST:
+    if len(source) > _MOST or (len(source) > _LONG and len(_MARKS.findall(source)) > _BUSY):
         return None
     parser: tree_sitter.Parser | None = getattr(_PER_THREAD, "parser", None)
     if parser is None:
@@ -129,12 +137,12 @@ def _without_heredocs(text: str) -> str:
     kept: list[str] = []
     done = place = 0
     while (opening := _HEREDOC.search(text, place)) is not None:
-        tabs, quote, quoted, bare = opening.groups()
+        tabs, quote, quoted, escape, bare = opening.groups()
         start = text.find("\n", opening.end()) + 1
         closing = _closing(text, start, quoted or bare, tabs=bool(tabs)) if start else None
         if closing is None:  # unfinished: the grammar says so
             break
-        if quote or not _EXPANDS.search(text, start, closing):
+        if quote or escape or not _EXPANDS.search(text, start, closing):
             kept.append(text[done:start])
             done = closing
         place = closing

@@ -1,4 +1,4 @@
-"""Labels and skeleton of a shell command: one walk over its syntax tree, in the order of the text.
+"""Labels and skeleton of a shell command: one walk over its syntax tree, parents first.
 
 The walk keeps its own stack, so that no nesting is too deep for it.
 """
@@ -53,7 +53,7 @@ class Parsed:
     Attributes
     ----------
     labels : tuple of str
-        One per command, in the order of the text.
+        One per command, in the order of the text; a command stands before those inside it.
     status, reason : str, str or None
         As in :class:`tracestat.ingest.logs.model.Shell`.
     tokens : tuple of str

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from tracestat.ingest.logs.claude import CLAUDE
@@ -183,7 +184,5 @@ def read(*files: Sequence[Line] | bytes, developer: str | None = None) -> Read:
     contents = [given if isinstance(given, bytes) else file_of(given) for given in files]
     chunks = [read_chunk(CLAUDE, names, data, 1, complete=data.endswith(b"\n")) for data in contents]
     stored = [StoredLog(LogState(CLAUDE.slug), pieces=(chunk.facts,)) for chunk in chunks]
-    logs = [
-        Log(f"log{index:04}", developer, lambda kept=kept: kept.facts(CLAUDE.fact)) for index, kept in enumerate(stored)
-    ]
+    logs = [Log(f"log{i:04}", developer, partial(kept.facts, CLAUDE.fact)) for i, kept in enumerate(stored)]
     return Read(list(CLAUDE.rounds(logs)), chunks)

@@ -81,6 +81,20 @@ def test_a_branched_session_has_every_message_twice() -> None:
     assert read([*OLD, *OLD]).rounds == once.rounds
 
 
+def test_a_branched_session_that_goes_on_is_not_told_everything_again() -> None:
+    new = [answers(10, "c1"), asks(11), says(12, "m3", TEXT, tokens=usage(1, 2, 22_000, 5))]
+    made = read([*OLD, *OLD, *moved(OLD), *new])
+    assert [event.time_us for event in made.rounds[-1].events] == [microseconds(at) for at in (10, 11, 12)]
+
+
+def test_of_several_results_the_earliest_counts() -> None:
+    for order in ([3, 9], [9, 3]):
+        made = read([calls(2, "m1", "c1"), *(answers(at, "c1") for at in order)])
+        assert made.call("c1").result_us == microseconds(3)
+    made = read([calls(2, "m1", "c1")], [answers(9, "c1")], [answers(3, "c1")])
+    assert made.call("c1").result_us == microseconds(3)
+
+
 def test_the_copy_with_a_result_is_kept() -> None:
     cut = OLD[:3]
     for files in ([cut, moved(OLD)], [moved(OLD), cut]):
@@ -154,6 +168,24 @@ def test_ids_replaced_by_a_word_are_no_key() -> None:
     assert [call.result_us for call in made.calls] == [None, None]  # which is whose cannot be told
     assert sum(r.newly_append_tokens or 0 for r in made.rounds) == 353
     assert read(lines, lines).rounds == made.rounds
+
+
+def test_a_word_for_an_id_is_told_apart_by_what_the_model_was_given() -> None:
+    growing = [says(i, "REDACTED", TEXT, tokens=usage(1, 100, 1000 * (i + 1))) for i in range(3)]
+    made = read(growing, moved(growing, "another session"))
+    assert [r.prefix_tokens for r in made.rounds] == [1000, 2000, 3000] * 2
+    # an id that is one may be given more while it answers, as with tools that run on the server
+    (whole,) = read([{**line, "message": {**line["message"], "id": "msg_1"}} for line in growing]).rounds
+    assert whole.prefix_tokens == 3000
+
+
+def test_nested_calls_under_a_word_are_not_taken_for_copies() -> None:
+    own = [
+        {**calls(at, "n1", "REDACTED", tool), "isSidechain": True, "agentId": "a77"}
+        for at, tool in ((1, "Read"), (2, "Edit"))
+    ]
+    made = read([nested(4, calls(3, "n1", "REDACTED", "Grep"))], own)
+    assert len(made.calls) == 3
 
 
 def test_one_id_under_two_names_is_no_key() -> None:

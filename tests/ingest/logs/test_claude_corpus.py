@@ -4,8 +4,8 @@ Where the two differ, and why:
 
 - TraceLab keeps the copies of a call that stand in other files, tracestat one of them; each file read by itself, as
   TraceLab does, gives TraceLab's figures.
-- TraceLab pairs a result only with a call that stands above it in the file: two calls (51 and 6 ms) are without a result
-  there.
+- TraceLab pairs a result only with a call that stands above it in the file: two calls (51 and 6 ms) are without a
+  result there.
 - TraceLab drops a line that holds two objects; none of those in this sample holds a call or the only line of a message,
   so that no figure differs.
 - TraceLab does not see the steps of sub-agents that only progress lines carry, and joins no result to a call in another
@@ -18,6 +18,7 @@ import json
 import tarfile
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def logs(archive: Path) -> tuple[list[Log], Read]:
     for index, (developer, data) in enumerate(files(archive)):
         chunk = read_chunk(CLAUDE, names, data, 1, complete=data.endswith(b"\n"))
         stored = StoredLog(LogState(CLAUDE.slug), pieces=(chunk.facts,))
-        made.append(Log(f"log{index:04}", developer, lambda kept=stored: kept.facts(CLAUDE.fact)))  # type: ignore[misc]
+        made.append(Log(f"log{index:04}", developer, partial(stored.facts, CLAUDE.fact)))
         chunks.append(chunk)
     return made, Read(list(CLAUDE.rounds(made)), chunks)
 

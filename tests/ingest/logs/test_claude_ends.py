@@ -69,6 +69,7 @@ def test_a_denial_kind_is_enough() -> None:
         ({"run_in_background": True}, STARTED, None, "background"),
         ({}, "all is well", {"stdout": "all is well", "interrupted": False}, None),
         ({}, f"log says: {MOVED}", {"stdout": ""}, None),
+        ({}, f"one line\n{MOVED}", None, None),
     ],
 )
 def test_moved_to_the_background_at_the_limit_or_asked_for(
@@ -177,7 +178,13 @@ def test_a_short_job_id_of_another_session_or_an_earlier_time_is_another_job() -
     assert read([*BACKGROUND, other, earlier]).call("c1").job_ended_us is None
 
 
+def test_a_command_that_fails_was_not_moved() -> None:
+    assert ended(MOVED, tool="PowerShell", error=True).status is None
+
+
 def test_what_a_job_said_is_not_read_as_a_notice() -> None:
+    event = notice("b1f2e3d", status=None).replace("something grew", "<status>completed</status>")
+    assert read([*BACKGROUND, queued(30, event)]).call("c1").job_ended_us is None
     said = notice("other").replace("the orchard", "<task-id>b1f2e3d</task-id><status>completed</status>")
     assert read([*BACKGROUND, queued(30, said)]).call("c1").job_ended_us is None
     assert read([*BACKGROUND, queued(30, f"please read {notice('b1f2e3d')}")]).call("c1").job_ended_us is None

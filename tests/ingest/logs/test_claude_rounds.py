@@ -26,6 +26,7 @@ from tests.ingest.logs.claude_driver import (
     usage,
 )
 from tracestat.ingest.logs.claude import CLAUDE
+from tracestat.ingest.logs.model import batch_of
 from tracestat.ingest.logs.state import frames_of
 
 TEXT = {"type": "text", "text": "a pear"}
@@ -92,6 +93,15 @@ def test_tokens_that_the_log_does_not_have_are_none() -> None:
     (made,) = read([line]).rounds
     assert (made.input_tokens_total, made.prefix_tokens, made.newly_append_tokens) == (12, 0, 12)
     assert (made.output_tokens, made.claude_cache_read_input_tokens) == (None, None)
+
+
+@pytest.mark.parametrize("count", [-1, 2.5, 1 << 62, 1 << 70, "12", None, [], True])
+def test_what_is_no_count_of_tokens_is_none(count: Any) -> None:
+    line = says(1, "m1", TEXT)
+    line["message"]["usage"] = dict.fromkeys(usage(), count)
+    (made,) = read([line]).rounds
+    assert (made.input_tokens_total, made.output_tokens) == (None, None)
+    assert batch_of([made]).rounds.num_rows == 1
 
 
 def test_what_the_harness_says_for_the_model_is_no_round() -> None:
@@ -298,9 +308,12 @@ def test_lines_of_unknown_types_are_named_and_cost_nothing() -> None:
     assert len(made.calls) == 1
 
 
-def test_a_line_of_the_conversation_without_a_time_is_lost_and_said_so() -> None:
+@pytest.mark.parametrize(
+    "stamp", ["yesterday", None, 1_769_940_001, "0001-01-01T00:00:00+23:59", "2026-02-30T10:00:00Z"]
+)
+def test_a_line_of_the_conversation_without_a_time_is_lost_and_said_so(stamp: Any) -> None:
     line = calls(1, "m1", "c1")
-    line["timestamp"] = "yesterday"
+    line["timestamp"] = stamp
     made = read([line, calls(2, "m2", "c2")])
     assert [(lost.line, lost.reason) for lost in made.chunks[0].lost] == [(1, "no time stamp")]
     assert [call.id for call in made.calls] == [call_id("c2")]

@@ -195,9 +195,9 @@ def _several(table: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
         return
     begins = np.flatnonzero(np.r_[True, message[1:] != message[:-1]])
     ends = np.r_[begins[1:], len(order)]
-    for begin, end in zip(begins, ends, strict=True):
-        if where[begin] != where[end - 1]:
-            yield table[order[begin:end]]
+    several = where[begins] != where[ends - 1]
+    for begin, end in zip(begins[several], ends[several], strict=True):
+        yield table[order[begin:end]]
 
 
 @dataclass(slots=True)
@@ -218,13 +218,12 @@ class _Copy:
 def _decide(table: npt.NDArray[Any], across: Across) -> None:
     for rows in _several(table):
         copies: dict[Place, _Copy] = {}
-        for row in rows:
-            nested = bool(row["flags"] & _NESTED)
-            place = Place(int(row["log"]), int(row["message"]), nested)
+        for message, key, call, _, log, flags in rows.tolist():
+            place = Place(log, message, bool(flags & _NESTED))
             copy = copies.setdefault(place, _Copy(place))
-            copy.keys[int(row["key"])] = int(row["call"])
-            if not row["flags"] & _ANSWERED:
-                copy.open.add(int(row["key"]))
+            copy.keys[key] = call
+            if not flags & _ANSWERED:
+                copy.open.add(key)
         _choose(sorted(copies.values(), key=lambda copy: copy.rank), across)
 
 

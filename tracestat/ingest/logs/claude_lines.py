@@ -185,8 +185,8 @@ def text_of(value: Json) -> str:
 
 
 def whole(value: object) -> int | None:
-    """Give a count of at most 63 bits, None if the value is none."""
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63:
+    """Give a count of which sums fit 64 bits, None if the value is none."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 60:
         return value
     return None
 

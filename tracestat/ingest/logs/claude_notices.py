@@ -33,9 +33,7 @@ def notices_of(text: str) -> list[tuple[str, str | None]]:
         return []
     found: list[tuple[str, str | None]] = []
     for notice in text.split(NOTICE)[1:]:
-        fields: dict[str, str] = {}
-        for name, value in _FIELD.findall(_WORDS.split(notice, maxsplit=1)[0]):
-            fields.setdefault(name, value)
+        fields: dict[str, str] = dict(_FIELD.findall(_WORDS.split(notice, maxsplit=1)[0]))
         if "task-id" in fields and fields.get("status", "running") not in _NOT_OVER:
             found.append((fields["task-id"], fields.get("tool-use-id")))
     return found

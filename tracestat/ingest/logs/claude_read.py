@@ -19,6 +19,7 @@ from tracestat.ingest.logs.claude_facts import (
     Said,
     Stream,
     Took,
+    Usage,
     Use,
 )
 from tracestat.ingest.logs.claude_inputs import asked_of
@@ -58,6 +59,7 @@ _IGNORED: Final = frozenset(
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _TYPE: Final = re.compile(r"[A-Za-z0-9_\-:/]{1,40}")
 _MODES: Final = frozenset({"default", "acceptEdits", "plan", "bypassPermissions", "auto", "dontAsk", "delegate"})
+_DIGIT: Final = re.compile(r"\d")
 _SYNTHETIC: Final = "<synthetic>"
 _INJECTED: Final = ("<command-", "<local-command", NOTICE, "[Request interrupted")
 _OUTPUTS: Final = {"thinking": "reasoning", "redacted_thinking": "reasoning", "text": "text"}
@@ -117,6 +119,8 @@ def _time(stamp: object) -> int | None:
         read = datetime.fromisoformat(stamp)
     except ValueError:
         return None
+    if not 1 < read.year < 9999:  # an offset could lead out of the years that there are
+        return None
     since = (read if read.tzinfo else read.replace(tzinfo=UTC)) - _EPOCH
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
@@ -150,30 +154,36 @@ def _said(line: Line, stream: Stream, names: Names) -> list[Any]:
     if not isinstance(message, Message) or message.model == _SYNTHETIC or line.isApiErrorMessage is True:
         return []  # what the harness wrote in the model's place is no request
     time_us = _needed_time(line)
-    if isinstance(message.id, str) and message.id:
-        round_id = names.id("round", message.id)
-    else:
-        round_id = names.id("round", f"{stream.session}/{stream.agent}/{time_us}")
-    usage = message.usage
+    given = message.usage
+    usage: Usage | None = None
+    if given is not None:
+        usage = (
+            whole(given.input_tokens),
+            whole(given.cache_creation_input_tokens),
+            whole(given.cache_read_input_tokens),
+            whole(given.output_tokens),
+        )
     return [
         Said(
             stream,
             time_us,
-            round_id,
+            _round(message.id, stream, time_us, usage, names),
             names.model(message.model) if isinstance(message.model, str) else None,
-            None
-            if usage is None
-            else (
-                whole(usage.input_tokens),
-                whole(usage.cache_creation_input_tokens),
-                whole(usage.cache_read_input_tokens),
-                whole(usage.output_tokens),
-            ),
+            usage,
             tuple([_block(block, names) for block in message.content if isinstance(block, Block)])
             if isinstance(message.content, list)
             else (),
         )
     ]
+
+
+def _round(message: object, stream: Stream, time_us: int, usage: Usage | None, names: Names) -> str:
+    """Name a request by the id of its message; a mere word is none, but stands where ids were redacted."""
+    if not isinstance(message, str) or not message:
+        return names.id("round", f"{stream.session}/{stream.agent}/{time_us}")
+    if _DIGIT.search(message):
+        return names.id("round", message)
+    return names.id("round", f"{message}/{stream.session}/{stream.agent}/{usage and usage[:3]}")
 
 
 def _block(block: Block, names: Names) -> Output | Use:

@@ -128,7 +128,7 @@ class _LogReader:
                 self._write(draft, said, block)
 
     def _draft(self, said: Said) -> Draft:
-        """Find the message of a line; under one id, other input tokens are another request (ids may be redacted)."""
+        """Find the message of a line; under one id, fewer input tokens are another request (ids may be redacted)."""
         conversation = self._conversations.setdefault(said.stream, _Conversation())
         draft = conversation.drafts.get(said.message)
         if draft is None or _contradict(draft.usage, said.usage):
@@ -237,10 +237,10 @@ def _largest(first: Usage | None, second: Usage | None) -> Usage | None:
 
 
 def _contradict(first: Usage | None, second: Usage | None) -> bool:
-    """Tell whether two lines cannot be of one request: what it was given does not change while it is answered."""
+    """Tell whether two lines cannot be of one request: what it was given never shrinks while it is answered."""
     if first is None or second is None or first == second:
         return False
-    return any(x and y and x != y for x, y in zip(first[:3], second[:3], strict=True))
+    return any(x and y and y < x for x, y in zip(first[:3], second[:3], strict=True))
 
 
 def _tell_tokens(made: Round, usage: Usage | None) -> None:

@@ -25,7 +25,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 # the first 48 bits of an id of this kind are its time
 _TIMED_ID: Final = re.compile(r"([0-9a-fA-F]{8})-([0-9a-fA-F]{4})-7[0-9a-fA-F]{3}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
-_UNKNOWN: Final = re.compile(r"[A-Za-z0-9_:/-]{1,40}")
+_TYPE: Final = re.compile(r"(?=.{1,40}$)[A-Za-z]{1,24}(?:[-_.:][A-Za-z]{1,24}){0,4}")
 _POLICIES: Final = frozenset({"never", "on-request", "on-failure", "untrusted", "unless-trusted", "granular", "reject"})
 _NO_TIMES: Final = "a Codex log of mid 2025 or before: its lines have no times"
 
@@ -76,11 +76,14 @@ def facts(raw: bytes, names: Names) -> Facts:
     try:
         reader = _READERS[key]
     except KeyError:
-        return Facts(unknown=_unknown(kind, key[1]))
+        return Facts(unknown=_unknown(key[1] or kind))
     if reader is None:
         return Facts()
+    time_us = micros_of(_microseconds(head.timestamp), per_second=1_000_000)
+    if time_us is None:
+        raise UnreadableError("a time outside the years 1 to 9999")
     try:
-        fact = reader(raw, (_microseconds(head.timestamp), count_of(head.ordinal)), names)
+        fact = reader(raw, (time_us, count_of(head.ordinal)), names)
     except msgspec.ValidationError:
         raise _refusal(raw, "a key of another type than in a Codex log") from None
     return Facts() if fact is None else Facts([fact])
@@ -96,9 +99,9 @@ def _microseconds(time: datetime) -> int:
     return ((time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
 
 
-def _unknown(kind: str, inner: str | None) -> str:
-    name = kind if inner is None else f"{kind}/{inner}"
-    return name if _UNKNOWN.fullmatch(name) else "a name that is no name"
+def _unknown(name: str) -> str:
+    """Give the name of a type; what is no word of a harness may be somebody's."""
+    return name if _TYPE.fullmatch(name) else "unnamed"
 
 
 def _began_ms(text: str | None) -> int | None:

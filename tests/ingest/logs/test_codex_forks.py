@@ -193,6 +193,16 @@ def test_copies_in_a_log_that_names_no_parent_are_told_by_id_and_time() -> None:
     assert [len(log.rounds) for log in made] == [2, 1]
 
 
+def test_calls_that_are_left_in_a_round_are_numbered_anew() -> None:
+    other = Rollout("thread-z").turn(0, "new").call(1, "x", cmd="ls").call(2, "p1", cmd="ls").call(2.5, "y", cmd="ls")
+    other.out(3, "x", exited(1)).out(3, "p1", exited(1)).out(3, "y", exited(1)).used(4)
+    (made,) = read(parent(), other)[1].rounds
+    assert [call.id for call in made.calls] == [named("x"), named("y")]
+    called = [(event.call_id, event.tool_index) for event in made.events if event.type == "tool_call"]
+    assert called == [(named("x"), 0), (named("y"), 1)]
+    assert [event.call_id for event in made.events if event.type == "tool_result"] == [named("x"), named("y")]
+
+
 def test_a_call_repeated_in_its_own_log_counts_once() -> None:
     log = parent()
     log.lines.insert(5, log.lines[3])

@@ -12,6 +12,7 @@ from tracestat.ingest.logs.codex_kept import Fact
 from tracestat.ingest.logs.codex_rounds import Built, build
 from tracestat.ingest.logs.codex_starts import settle
 from tracestat.ingest.logs.format import Format, Log, LogRounds
+from tracestat.ingest.logs.model import Round
 
 __all__ = ["CODEX", "rounds"]
 
@@ -105,7 +106,7 @@ class _Taken:
                 continue
             made.calls = left
             if events:
-                made.events = [event for event in made.events if id(event) not in events]
+                _without(made, events)
             made.round_index = self._next_index[made.session_id]
             self._next_index[made.session_id] += 1
             kept.append(made)
@@ -113,6 +114,13 @@ class _Taken:
         n_rounds = len(built.rounds) - len(kept)
         built.rounds = kept
         return len(copies), n_rounds
+
+
+def _without(made: Round, events: set[int]) -> None:
+    """Take events out of a round, and number the calls that are left."""
+    made.events = [event for event in made.events if id(event) not in events]
+    for index, event in enumerate(event for event in made.events if event.type == "tool_call"):
+        event.tool_index = index
 
 
 CODEX: Final = Format(

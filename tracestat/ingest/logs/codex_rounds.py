@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from tracestat.ingest.logs.codex_kept import Answered, Asked, Cut, Ended, Fact, Opened, Ran, Spoke, Turn, Used
+from tracestat.ingest.logs.codex_kept import Answered, Asked, Cut, Ended, Fact, Ran, Spoke, Turn, Used
 from tracestat.ingest.logs.model import Call, Event, EventType, Round
 
 __all__ = ["Built", "Held", "build"]
@@ -55,6 +55,8 @@ class Held:
         The harness's notice of its end.
     ran : Ran or None
         The item of what it ran.
+    root : Held or None
+        The call that started the process that it goes on with.
     polls : list of Held
         Calls that went on with its process.
     finished_us : int or None
@@ -69,6 +71,7 @@ class Held:
     cut: bool = False
     ended: Ended | None = None
     ran: Ran | None = None
+    root: Held | None = None
     polls: list[Held] = field(default_factory=list)
     finished_us: int | None = None
 
@@ -168,8 +171,7 @@ class _Builder:
         elif isinstance(fact, Cut):
             for held in self._unanswered.values():
                 held.cut = True
-        else:
-            assert isinstance(fact, Opened)  # noqa: S101 - a header says nothing here: it never begins a session anew
+        # a header says nothing here: it never begins a session anew
 
     def _begin(self, fact: Turn) -> None:
         # A response that was cut short has no report of its own; what the next turn's model says is another round.
@@ -204,7 +206,7 @@ class _Builder:
             parallel_group=self._group - 1,
             is_subagent=self._is_subagent,
         )
-        held = Held(call, fact, event)
+        held = Held(call, fact, event, root=root)
         if root:
             root.polls.append(held)
         self._outputs.append(event)
@@ -248,11 +250,11 @@ class _Builder:
 
     def _follow(self, held: Held, fact: Answered) -> None:
         """Follow a process over the calls that go on with it."""
-        if held.call.continues is None:
+        if held.root is None:
             if fact.process is not None:
                 self._roots[fact.process] = held
-        elif fact.status == "finished" and (root := self._by_id.get(held.call.continues)) is not None:
-            root.finished_us = root.finished_us or fact.time_us
+        elif fact.status == "finished":
+            held.root.finished_us = held.root.finished_us or fact.time_us
 
     def _forget(self, event: Event) -> None:
         """Take a note of a cell, which looked like its result, out of the list that it went into."""

@@ -37,7 +37,7 @@ def settle(held: Sequence[Held], loose: Sequence[Ran]) -> None:
     else:
         _take_items(held, loose)
     for one in held:
-        if one.call.continues is None:
+        if one.root is None:
             _end_job(one)
 
 
@@ -82,7 +82,7 @@ def _take_items(held: Sequence[Held], loose: Sequence[Ran]) -> None:
     for one in held:
         if one.ran is not None and one.ran.started_us is not None:
             _start_at(one, one.ran.started_us)
-    cells = [one for one in held if one.asked.runs == "cell" and one.call.continues is None]
+    cells = [one for one in held if one.asked.runs == "cell" and one.root is None]
     cells.sort(key=lambda one: one.asked.time_us, reverse=True)
     around: list[Held] = []
     for started in sorted(ran.started_us for ran in loose if ran.started_us is not None):

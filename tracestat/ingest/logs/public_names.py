@@ -64,9 +64,9 @@ _EXECUTABLES: Final = (
     """,
     # shells and what they have built in
     """
-    alias bash bg builtin cd cmd command dash declare dirs disown eval exec exit export fg fish getopts hash help
-    history jobs ksh let local popd powershell pushd pwsh read readonly return set sh shift shopt source times trap type
-    ulimit umask unalias unset wait zsh
+    alias bash bg builtin cd cmd cmd.exe command dash declare dirs disown eval exec exit export fg fish getopts hash
+    help history jobs ksh let local popd powershell powershell.exe pushd pwsh pwsh.exe read readonly return set sh shift
+    shopt source times trap type ulimit umask unalias unset wait zsh
     """,
     # processes and the system
     """

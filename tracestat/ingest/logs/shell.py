@@ -44,21 +44,15 @@ def shell_of(command: str | Sequence[str], names: Names) -> Shell:
         list counts as the text that a shell would be given for it. None where there is no text.
     """
     text, reason = _text_of(command)
-    found = failed(reason) if reason else _parsed(text)
-    normal = text.replace("\r\n", "\n").strip()
-    return Shell(
-        executables=tuple([names.executable(label) for label in found.labels]),
-        status=found.status,
-        reason=found.reason,
-        skeleton=" ".join([token if token in RESERVED else names.executable(token) for token in found.tokens]),
-        fingerprint=names.fingerprint(normal) if normal else None,
-    )
+    if reason:
+        return _named(failed(reason), "", names)
+    return _remembered(text, names) if len(text) <= _SHORT else _named(parsed(text), text, names)
 
 
 def parsed_command(command: str | Sequence[str]) -> Parsed:
     """Give labels and skeleton with all names true: to compare with, never to be kept."""
     text, reason = _text_of(command)
-    return failed(reason) if reason else _parsed(text)
+    return failed(reason) if reason else parsed(text)
 
 
 def sleep_seconds(command: str | Sequence[str]) -> float | None:
@@ -70,13 +64,20 @@ def sleep_seconds(command: str | Sequence[str]) -> float | None:
     return None if reason else sleep_of(text)
 
 
-def _parsed(text: str) -> Parsed:
-    return _remembered(text) if len(text) <= _SHORT else parsed(text)
-
-
 @lru_cache(_REMEMBERED)
-def _remembered(text: str) -> Parsed:
-    return parsed(text)
+def _remembered(text: str, names: Names) -> Shell:
+    return _named(parsed(text), text, names)
+
+
+def _named(found: Parsed, text: str, names: Names) -> Shell:
+    normal = text.replace("\r\n", "\n").strip()
+    return Shell(
+        executables=tuple([names.executable(label) for label in found.labels]),
+        status=found.status,
+        reason=found.reason,
+        skeleton=" ".join([token if token in RESERVED else names.executable(token) for token in found.tokens]),
+        fingerprint=names.fingerprint(normal) if normal else None,
+    )
 
 
 def _text_of(command: str | Sequence[str]) -> tuple[str, str | None]:

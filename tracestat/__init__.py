@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tracestat.api.curves import survival_curve
     from tracestat.api.hazards import hazard
     from tracestat.api.lists import calls, keys
+    from tracestat.api.sessions import session_timeline
     from tracestat.api.summaries import summary
     from tracestat.errors import TracestatError, UsageError
     from tracestat.store import Trace
@@ -29,6 +30,7 @@ __all__ = [
     "hazard",
     "keys",
     "open",
+    "session_timeline",
     "summary",
     "survival_curve",
     "synth_trace",
@@ -44,6 +46,7 @@ _HOME = {
     "hazard": ("tracestat.api.hazards", "hazard"),
     "keys": ("tracestat.api.lists", "keys"),
     "open": ("tracestat.api.common", "open_trace"),
+    "session_timeline": ("tracestat.api.sessions", "session_timeline"),
     "summary": ("tracestat.api.summaries", "summary"),
     "survival_curve": ("tracestat.api.curves", "survival_curve"),
     "synth_trace": ("tracestat.synth", "synth_trace"),

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tracestat.charts.saving import save
-from tracestat.results import CallsResult, HazardResult, KeysResult, Result, SummaryResult, SurvivalResult
+from tracestat.results import (
+    CallsResult,
+    HazardResult,
+    KeysResult,
+    Result,
+    SummaryResult,
+    SurvivalResult,
+    TimelineResult,
+)
 
 if TYPE_CHECKING:
     import altair as alt
@@ -50,4 +58,8 @@ def draw(result: Result) -> alt.TopLevelMixin:
         from tracestat.charts.listing import draw_calls
 
         return draw_calls(result)
+    if isinstance(result, TimelineResult):
+        from tracestat.charts.timeline import draw_timeline
+
+        return draw_timeline(result)
     raise TypeError(f"{type(result).__name__} has no chart")

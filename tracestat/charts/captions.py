@@ -50,8 +50,21 @@ _EXCLUDED = {
     "zero_inflated": "on a clock that reads zero",
     "nonpositive": "zero or negative",
     "tool": "tool rows",
+    "covered": "steps within others",
+    "untimed_rounds": "rounds without a time",
+    "untimed_pauses": "pauses without a begin",
+    "untimed_calls": "calls without a begin",
 }
-_ONE = {"negative": "negative duration", "copies": "copy", "human": "human wait", "background": "background launch"}
+_ONE = {
+    "negative": "negative duration",
+    "copies": "copy",
+    "human": "human wait",
+    "background": "background launch",
+    "covered": "step within another",
+    "untimed_rounds": "round without a time",
+    "untimed_pauses": "pause without a begin",
+    "untimed_calls": "call without a begin",
+}
 _CLUSTERINGS = ("session", "developer")
 _UNITS = {"pause": "pauses", "call": "calls", "command": "commands"}
 

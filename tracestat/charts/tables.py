@@ -9,7 +9,16 @@ from tracestat.charts.table_hazard import hazard_tables
 from tracestat.charts.table_listing import calls_tables, keys_tables
 from tracestat.charts.table_summary import summary_tables
 from tracestat.charts.table_survival import survival_tables
-from tracestat.results import CallsResult, HazardResult, KeysResult, Result, SummaryResult, SurvivalResult
+from tracestat.charts.table_timeline import timeline_tables
+from tracestat.results import (
+    CallsResult,
+    HazardResult,
+    KeysResult,
+    Result,
+    SummaryResult,
+    SurvivalResult,
+    TimelineResult,
+)
 
 __all__ = ["Column", "Table", "tables_of", "to_html", "to_text"]
 
@@ -25,7 +34,8 @@ def tables_of(result: Result, *, sort: str = "n", top: int | None = None) -> lis
     sort : {"n", "time", "name"}
         Order of the groups: most rows first, most time first, or by name.
     top : int, optional
-        How many groups (for ``calls``: waits) at most; default 20 groups. A line says how to see all.
+        How many groups (for ``calls`` waits, for ``timeline`` steps) at most; default 20 groups, 30 steps. A
+        line says how to see all.
 
     Returns
     -------
@@ -50,4 +60,6 @@ def tables_of(result: Result, *, sort: str = "n", top: int | None = None) -> lis
         return keys_tables(result)
     if isinstance(result, CallsResult):
         return calls_tables(result, top)
+    if isinstance(result, TimelineResult):
+        return timeline_tables(result, top)
     raise TypeError(f"{type(result).__name__} has no tables")

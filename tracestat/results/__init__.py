@@ -20,9 +20,11 @@ from tracestat.results.interval import NOT_AVAILABLE, Bounds, Interval, Json
 from tracestat.results.listing import CallsResult, KeysResult
 from tracestat.results.summary import HumanShare, Over, SummaryGroup, SummaryResult
 from tracestat.results.survival import CurvePoint, SurvivalGroup, SurvivalResult
+from tracestat.results.timeline import Bar, SessionFacts, StateTotal, TimelineResult
 
 __all__ = [
     "NOT_AVAILABLE",
+    "Bar",
     "Bin",
     "Bounds",
     "CallsResult",
@@ -42,11 +44,14 @@ __all__ = [
     "Rise",
     "RiseFamily",
     "RiseLimit",
+    "SessionFacts",
     "Slopes",
+    "StateTotal",
     "SummaryGroup",
     "SummaryResult",
     "SurvivalGroup",
     "SurvivalResult",
+    "TimelineResult",
     "TraceInfo",
     "UpperRange",
     "WithinKey",

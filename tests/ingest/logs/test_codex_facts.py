@@ -10,7 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.ingest.logs.codex_rollouts import NAMES, START, Rollout, calls_of, chunk_of, only, rounds_of, stamp, timed_id
+from tests.ingest.logs.codex_rollouts import (
+    NAMES,
+    START,
+    Rollout,
+    calls_of,
+    chunk_of,
+    exited,
+    only,
+    rounds_of,
+    stamp,
+    timed_id,
+)
 from tracestat.ingest.logs.codex import CODEX
 from tracestat.ingest.logs.codex_kept import Asked, Opened, Turn
 from tracestat.ingest.logs.format import UnreadableError
@@ -139,6 +150,10 @@ def test_a_fork_is_no_subagent(meta: dict[str, Any], is_subagent: bool) -> None:
     assert fact_of("session_meta", {"id": "t", **meta}).is_subagent is is_subagent
 
 
+def test_a_thread_is_no_parent_of_its_own() -> None:
+    assert fact_of("session_meta", {"id": "t", "session_id": "t", "forked_from_id": "t"}).parents == ()
+
+
 def test_a_repository_stands_for_a_missing_directory() -> None:
     fact = fact_of("session_meta", {"id": "t", "git": {"repository_url": "https://git.example/x"}})
     assert fact.project == NAMES.project("https://git.example/x")
@@ -258,6 +273,11 @@ def test_outputs_of_early_builds_are_objects() -> None:
     log = Rollout().turn(0).call(1, "c", "update_plan").out(2, "c", {"content": "broken", "success": False}).used(3)
     call = only(log)
     assert (call.result_chars, call.is_error) == (6, True)
+
+
+def test_an_exit_code_outranks_what_early_builds_called_a_success() -> None:
+    log = Rollout().turn(0).call(1, "c", cmd="x").out(2, "c", {"content": exited(0.5, 3), "success": True}).used(3)
+    assert only(log).is_error is True
 
 
 def test_the_built_in_shell_of_a_model_is_a_call() -> None:

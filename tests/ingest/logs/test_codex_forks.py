@@ -82,6 +82,30 @@ def test_a_subagent_without_a_history_keeps_its_first_turn() -> None:
     assert (ids(made), made.left_out) == ([named("c1")], {})
 
 
+def test_a_turn_as_old_as_its_log_is_its_own() -> None:
+    made = read(parent(), own(Rollout(CHILD, at=1000, forked_from_id=PARENT), timed_id(1000, 9)))[1]
+    assert (ids(made), made.left_out) == ([named("c1")], {})
+
+
+def test_a_call_that_the_parent_has_is_the_parent_s_even_in_an_own_turn() -> None:
+    child = Rollout(CHILD, at=1000, forked_from_id=PARENT).turn(1001, NEW_TURN).call(1001, "p1", cmd="ls")
+    child.out(1001, "p1", exited(1)).call(1002, "c1", cmd="ls").out(1003, "c1", exited(1)).used(1004)
+    made = read(parent(), child)[1]
+    assert (ids(made), made.left_out, made.counts) == ([named("c1")], {HISTORY: 1}, {"calls": 2, "results": 2})
+
+
+def test_the_parent_s_header_behind_the_own_one_tells_a_fork_too() -> None:
+    made = read(own(history(Rollout(CHILD, at=1000), 1000)))[0]
+    assert (ids(made), made.left_out) == ([named("c1")], {HISTORY: 1})
+
+
+def test_what_stands_before_the_first_turn_of_a_log_that_is_no_fork_is_its_own() -> None:
+    log = (
+        Rollout(CHILD, at=1000).prompt(1000.5).call(1000.6, "c0", cmd="ls").out(1000.7, "c0", exited(0.1)).used(1000.8)
+    )
+    assert ids(read(own(log))[0]) == [named("c0"), named("c1")]
+
+
 def test_ids_without_times_need_the_parent_s_log() -> None:
     for line in (child := own(history(Rollout("child", at=1000, forked_from_id="parent"), 1000, "old"), "new")).lines:
         if line["payload"].get("id") == PARENT:
@@ -132,6 +156,14 @@ def test_ordinals_tell_where_the_own_history_starts() -> None:
         line["ordinal"] = 5 + place - first_own if place >= first_own else min(place, 4)
     made = read(log)[0]
     assert (ids(made), made.left_out) == ([named("c1")], {HISTORY: 1})
+
+
+def test_the_first_ordinal_of_the_own_history_is_its_own() -> None:
+    log = Rollout(CHILD, at=1000, parent_thread_id=PARENT, subagent_history_start_ordinal=7)
+    log.call(1000, "p8", cmd="ls").call(1001, "c1", cmd="ls").used(1002)
+    for line, ordinal in zip(log.lines, (0, 6, 7, 8), strict=True):
+        line["ordinal"] = ordinal
+    assert ids(read(log)[0]) == [named("c1")]
 
 
 def test_a_history_that_is_only_referred_to_takes_nothing_away() -> None:
@@ -191,6 +223,12 @@ def test_copies_in_a_log_that_names_no_parent_are_told_by_id_and_time() -> None:
     assert ids(made[1]) == [named("c1")]
     assert made[1].left_out == {COPIES: 1}
     assert [len(log.rounds) for log in made] == [2, 1]
+
+
+def test_a_round_of_which_every_call_is_a_copy_is_one() -> None:
+    other = Rollout("thread-z").turn(0, "new").thinks(1).call(2, "p1", cmd="ls").out(3, "p1", exited(1)).used(4)
+    made = read(parent(), other)[1]
+    assert (made.rounds, made.left_out) == ([], {COPIES: 1})
 
 
 def test_calls_that_are_left_in_a_round_are_numbered_anew() -> None:

@@ -42,6 +42,17 @@ from tracestat.ingest.logs.codex_output import Printed, printed
             Printed("refused", None, True),
         ),
         ("exec_command failed for `/bin/nope`: No such file or directory", Printed("failed", None, True)),
+        ('exec_command failed for `rm`: Rejected("too great a risk")', Printed("refused", None, True)),
+        (
+            f"exec_command failed for `grep 'rejected by user' {'a' * 400}`: No such file or directory",
+            Printed("failed", None, True),
+        ),
+        ("Plan updated\naborted by user", Printed()),
+        ("one\ntwo\nthree\nfour\nExit code: 3", Printed()),
+        (
+            "Exit code: 1\nWall time: 1 seconds\nOutput:\ncommand timed out after 10 milliseconds\n",
+            Printed("finished", 1, True, 1000),
+        ),
         ("failed to parse function arguments: missing field `cmd`", Printed("failed", None, True)),
         ('execution error: Rejected("rejected by user")', Printed("refused", None, True)),
         ("execution error: Io(broken pipe)", Printed("failed", None, True)),

@@ -124,6 +124,13 @@ def test_a_prompt_before_the_next_turn_belongs_to_it() -> None:
     assert [kinds(one.events) for one in rounds_of(log)] == [["reasoning"], ["user_message", "text", "usage_report"]]
 
 
+def test_a_prompt_before_a_response_that_was_cut_short_is_its_input() -> None:
+    log = (
+        Rollout().turn(0, "t").prompt(1).thinks(3).event(4, "turn_aborted", turn_id="t").turn(60, "u").says(61).used(62)
+    )
+    assert [kinds(one.events) for one in rounds_of(log)] == [["user_message", "reasoning"], ["text", "usage_report"]]
+
+
 def test_inputs_that_nothing_follows_are_counted() -> None:
     (log,) = read(Rollout().turn(0).says(1).used(2).prompt(9))
     assert len(log.rounds) == 1
@@ -170,6 +177,32 @@ def test_a_process_is_followed_over_its_polls_to_its_end() -> None:
     assert (one.status, one.asked_limit_seconds, one.continues) == ("running", 5.0, root.id)
     assert (two.status, two.continues, two.exit_code) == ("finished", root.id, 0)
     assert [call.job_ended_us for call in (root, one, two)] == [us(32), us(32), None]
+
+
+def test_the_first_word_of_the_end_of_a_process_counts() -> None:
+    log = Rollout().turn(0).call(1, "a", cmd="x").out(2, "a", running(1, 5)).used(3)
+    log.call(4, "p", "write_stdin", session_id=5).out(5, "p", exited(1)).used(6)
+    log.call(7, "q", "write_stdin", session_id=5).out(8, "q", exited(1)).used(9)
+    assert calls_of(log)[0].job_ended_us == us(5)
+
+
+def test_the_first_output_of_a_call_is_its_result() -> None:
+    log = Rollout().turn(0).call(1, "a", cmd="x").out(2, "a", exited(1)).out(3, "a", exited(2, 1)).used(4)
+    (made,) = rounds_of(log)
+    assert (made.calls[0].result_us, made.calls[0].exit_code) == (us(2), 0)
+    assert kinds(made.events) == ["tool_result", "tool_call", "usage_report"]
+
+
+def test_more_tokens_from_the_cache_than_there_were_are_no_negative_rest() -> None:
+    (made,) = rounds_of(Rollout().turn(0).says(1).used(2, input_tokens=10, cached_input_tokens=12))
+    assert (made.input_tokens_total, made.prefix_tokens, made.newly_append_tokens) == (10, 12, 0)
+
+
+def test_counts_that_are_missing_are_not_known() -> None:
+    info = {"total_token_usage": {"total_tokens": 5}, "last_token_usage": {"output_tokens": 5}}
+    (made,) = rounds_of(Rollout().turn(0).says(1).event(2, "token_count", info=info))
+    assert (made.input_tokens_total, made.prefix_tokens, made.newly_append_tokens) == (None, None, None)
+    assert (made.output_tokens, made.reasoning_output_tokens) == (5, None)
 
 
 def test_the_end_event_of_a_process_is_its_end_and_not_the_result_of_its_call() -> None:
@@ -267,6 +300,25 @@ def test_commands_within_code_mode_are_joined_by_time() -> None:
     assert (two.start_kind, two.approval_seconds) == ("emission", None)
 
 
+def test_a_command_is_joined_to_the_cell_that_was_open_then() -> None:
+    done = "Script completed\nWall time 1.0 seconds\nOutput:\n"
+    log = Rollout().turn(0).script(1, "one", "a()").script_out(5, "one", done).used(5.1)
+    completed(log, 5.8, "exec-1", 5.5, 5.7)  # between the two
+    log.script(6, "two", "b()")
+    completed(log, 8, "exec-2", 7, 8)
+    log.script_out(9, "two", done).used(9.1)
+    assert [(call.start_kind, call.approval_seconds) for call in calls_of(log)] == [("emission", None), ("real", 1.0)]
+
+
+def test_a_cell_that_went_on_is_open_while_it_is_waited_for() -> None:
+    log = Rollout().turn(0).script(1, "cell", "a()")
+    log.script_out(11, "cell", "Script running with cell ID 3\nWall time 10.0 seconds\nOutput:\n").used(11.1)
+    log.call(12, "w", "wait", cell_id=3)
+    completed(log, 15, "exec-1", 14, 15)
+    log.out(16, "w", "Script completed\nWall time 4.0 seconds\nOutput:\n").used(16.1)
+    assert [(call.start_kind, call.approval_seconds) for call in calls_of(log)] == [("real", 13.0), ("emission", None)]
+
+
 def test_a_command_that_two_cells_could_have_run_is_joined_to_neither() -> None:
     log = Rollout().turn(0).script(1, "one", "a()").script(1, "two", "b()")
     completed(log, 4, "exec-1", 2, 3)
@@ -284,6 +336,27 @@ def test_items_of_people_are_prompts_and_are_not_counted_twice() -> None:
         [("event_msg.user_message", 5)],
     ]
     assert [len(made.events) for made in rounds_of(log)] == [3, 3]
+
+
+def test_prompts_that_are_alike_are_prompts_all_the_same() -> None:
+    said = {"type": "UserMessage", "id": "u", "content": [{"type": "text", "text": "go on"}]}
+    log = (
+        Rollout().turn(0).prompt(1, "go on").prompt(2, "go on").event(30, "item_completed", item=said).says(31).used(32)
+    )
+    (made,) = rounds_of(log)
+    assert kinds(made.events).count("user_message") == 3
+
+
+def test_an_item_tells_whether_it_failed_where_the_output_does_not() -> None:
+    item = {"type": "McpToolCall", "id": "m", "status": "failed", "duration": {"secs": 2, "nanos": 0}}
+    log = (
+        Rollout()
+        .turn(0)
+        .call(1, "m", "notes__search")
+        .event(4, "item_completed", item=item, started_at_ms=us(2) // 1000)
+    )
+    call = only(log.out(4, "m", "it did not work").used(5))
+    assert (call.is_error, call.reported_ms, call.approval_seconds) == (True, 2000, 1.0)
 
 
 def test_calls_of_an_aborted_turn_without_an_output_were_aborted() -> None:

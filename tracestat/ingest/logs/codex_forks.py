@@ -81,8 +81,6 @@ def survey(log: Log) -> Survey:
         elif isinstance(fact, Answered):
             answered.add(fact.id)
     found.n_results = len(answered)
-    if found.session is not None:
-        found.parents.discard(found.session)
     return found
 
 

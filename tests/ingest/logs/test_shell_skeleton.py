@@ -59,6 +59,15 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
         ("cat <<'EOF' | grep x && ls\nit's $(rm x)\nEOF\n", "cat grep ls", "cat | grep && ls"),
         ("python3 - <<'EOF'\nprint('a')\nEOF", "python-script", "python-script"),
         ("python3 <<EOF\nprint(1)\nEOF", "python-script", "python-script"),
+        ("cd x && python3 <<EOF\n1\nEOF", "cd python-script", "cd && python-script"),
+        (
+            "python3 -c 1 | ! python3 <<EOF\n1\nEOF\npython3",
+            "python python-script python",
+            "python | ! python-script ; python",
+        ),
+        ("python3 | cat <<EOF\n1\nEOF", "python cat", "python | cat"),
+        ("ls > x && python3 <<EOF 2>&1 | cat\n1\nEOF", "ls python-script cat", "ls && python-script | cat"),
+        ("while read x; do python3; done <<EOF\n1\nEOF", "read python", "<loops>"),
         ("cat <<EOF\n$(date)\nEOF", "cat date", "cat"),
         # wrappers
         ("cd x && timeout 60 uv run pytest -q 2>&1 | tail -5", "cd pytest tail", "cd && pytest | tail"),

@@ -41,6 +41,7 @@ _SHOWN: Final = {"|": "|", "|&": "|", "&&": "&&", "||": "||", "&": "&", "!": "!"
 _SUBSTITUTIONS: Final = frozenset(("command_substitution", "process_substitution"))
 # Of these only the commands inside count: neither names nor operators of the statement that they belong to.
 _DATA: Final = frozenset(("file_redirect", "heredoc_body", "herestring_redirect"))
+_CHAINS: Final = frozenset(("list", "pipeline", "negated_command"))
 # Where a command belongs in the skeleton; a place of 0 or more: inside the item of that place.
 _SHOW: Final = -1
 _HIDE: Final = -2
@@ -159,9 +160,19 @@ def _walked(read: Syntax) -> _Walk:
             if place == _SHOW:
                 place = _HIDE
         children = node.children
-        heredoc = kind == "redirected_statement" and any(child.type == "heredoc_redirect" for child in children)
-        stack.extend([(child, place, heredoc) for child in reversed(children)])
+        stack.extend([(child, place, False) for child in reversed(children)])
+        taker = _taker(kind, children, heredoc)
+        if taker is not None:
+            stack[len(stack) - 1 - taker] = (children[taker], place, True)
     return walk
+
+
+def _taker(kind: str, children: list[tree_sitter.Node], heredoc: bool) -> int | None:
+    """Give which of the parts of a statement a here-document is for."""
+    if kind == "redirected_statement":
+        return 0 if heredoc or any(child.type == "heredoc_redirect" for child in children) else None
+    # the grammar hangs it on the whole of `cd x && python3 <<E`; it is the last one's
+    return len(children) - 1 if heredoc and kind in _CHAINS else None
 
 
 def _operator(walk: _Walk, sign: str) -> None:

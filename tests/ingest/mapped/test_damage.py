@@ -220,6 +220,12 @@ def test_what_is_no_table(tmp_path: Path, name: str, content: bytes, reason: str
     assert str(tmp_path) not in str(error.value)
 
 
+def test_a_table_whose_columns_have_no_names(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as error:
+        read(tmp_path, "anna@example.org,x,2026-03-01,5\n" * 3, SECONDS)
+    assert str(error.value) == "table.csv: the first line holds values: it must name the columns"
+
+
 def test_a_parquet_file_without_the_column(tmp_path: Path) -> None:
     pl.DataFrame({"chat": [1], "t0": [1], "t1": [2]}).write_parquet(tmp_path / "t.parquet")
     with pytest.raises(UsageError, match=r"^t.parquet has no column 'fn'"):

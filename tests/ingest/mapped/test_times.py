@@ -103,6 +103,13 @@ def test_dates(text: str) -> None:
     assert not found.bad.any()
 
 
+def test_the_year_1_is_no_time(tmp_path: Path) -> None:
+    rows = ["a,x,2026-03-01T10:00:00Z,0001-01-01T00:00:00Z", "a,x,0001-01-01T00:00:00Z,2026-03-01T10:00:00Z"]
+    found = read(tmp_path, csv_of("chat,fn,t0,t1", rows))
+    assert found.seconds() == [None]
+    assert found.reasons() == [(3, "missing start")]
+
+
 def test_dates_with_and_without_a_zone_are_told_apart(tmp_path: Path) -> None:
     rows = ["a,Bash,2026-03-01T10:00:00Z,2026-03-01 10:00:01", "a,Bash,2026-03-01T11:00:00+01:00,2026-03-01 10:00:02"]
     told = read(tmp_path, csv_of("chat,fn,t0,t1", rows)).told

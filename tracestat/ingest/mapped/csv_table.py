@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+import pyarrow as pa
 
 from tracestat.errors import TracestatError, UsageError
 from tracestat.ingest.blocks import Compression, LineFile
+from tracestat.ingest.columns import TEXT
 from tracestat.ingest.mapped.chunks import ROWS_PER_CHUNK, Chunk, missing_column, texts_of
 from tracestat.ingest.mapped.mapping import Mapping, shown_names
+from tracestat.ingest.mapped.times import instants_of
 
 __all__ = ["CsvTable"]
 
@@ -82,11 +85,18 @@ class CsvTable:
         names, delimiter = max(headers, key=lambda h: (sum(name in h[0] for name in wanted), len(h[0])))
         lacking = missing_column(self._mapping, names, self._shown)
         if lacking:
+            if _looks_like_a_row(names):  # whose values are not for a message
+                raise UsageError(f"{self._shown}: the first line holds values: it must name the columns")
             raise lacking
         twice = next((name for name in wanted if names.count(name) > 1), None)
         if twice is not None:
             raise UsageError(f"{self._shown} has several columns {shown_names([twice])}: rename all but one")
         return names, delimiter
+
+
+def _looks_like_a_row(names: list[str]) -> bool:
+    instants = instants_of(pa.array([name.encode("utf-8", "replace").decode() for name in names], TEXT))
+    return bool((instants.is_iso | instants.numbers.valid).any())
 
 
 class _Lines:

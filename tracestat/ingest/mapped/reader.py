@@ -96,6 +96,11 @@ class MappedTable:
         self.note: str | None = None
 
     @property
+    def kind(self) -> str:
+        """What it is, in words."""
+        return "table of tool calls" if self._mapping.form == "calls" else "table of requests"
+
+    @property
     def rejected(self) -> int:
         """Rows that cannot be read."""
         return len(self._rejects)

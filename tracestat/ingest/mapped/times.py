@@ -8,7 +8,7 @@ half speak, or two units are spoken for, the unit has to be said.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -34,6 +34,8 @@ _MICRO: Final = 10**6
 _FROM: Final = 946_684_800  # 2000-01-01
 _TO: Final = 4_102_444_800  # 2100-01-01
 _FIRST_US: Final = -62_135_596_800 * _MICRO  # year 1
+# The time of a program in Go that has none is the first moment of the year 1.
+_SECOND_YEAR_US: Final = -62_104_060_800 * _MICRO
 _LAST_US: Final = 253_402_300_800 * _MICRO - 1  # year 9999
 _ZONE: Final = r"[T ].*(?:[zZ]|[+-][0-9]{2}(?::?[0-9]{2})?)$"
 
@@ -107,6 +109,7 @@ def instants_of(column: pa.Array) -> Instants:
     numbers = numbers_of(column)
     iso_us = np.zeros(n, np.int64)
     is_iso = np.zeros(n, bool)
+    missing = numbers.missing.copy()
     zoned = 0
     others = np.flatnonzero(~(numbers.valid | numbers.missing))
     if others.size:
@@ -116,8 +119,10 @@ def instants_of(column: pa.Array) -> Instants:
         times, _ = conform(texts.to_arrow().cast(TEXT), TIME)
         is_iso[others] = np.asarray(times.is_valid())
         iso_us[others] = _micros(times)
+        missing |= is_iso & (iso_us < _SECOND_YEAR_US)
+        is_iso &= ~missing
         zoned = int((texts.str.contains(_ZONE) & pl.Series(is_iso[others])).sum())
-    return Instants(iso_us, is_iso, numbers, zoned)
+    return Instants(iso_us, is_iso, replace(numbers, missing=missing), zoned)
 
 
 def _micros(times: pa.Array) -> IntArray:

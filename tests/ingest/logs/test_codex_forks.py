@@ -83,8 +83,8 @@ def test_a_subagent_without_a_history_keeps_its_first_turn() -> None:
 
 
 def test_a_turn_as_old_as_its_log_is_its_own() -> None:
-    made = read(parent(), own(Rollout(CHILD, at=1000, forked_from_id=PARENT), timed_id(1000, 9)))[1]
-    assert (ids(made), made.left_out) == ([named("c1")], {})
+    made = read(own(history(Rollout(CHILD, at=1000, forked_from_id=PARENT), 1000), timed_id(1000, 9)))[0]
+    assert (ids(made), made.left_out) == ([named("c1")], {HISTORY: 1})
 
 
 def test_a_call_that_the_parent_has_is_the_parent_s_even_in_an_own_turn() -> None:

@@ -39,8 +39,9 @@ _CLOSED: Final = {
 }
 _SHOWN: Final = {"|": "|", "|&": "|", "&&": "&&", "||": "||", "&": "&", "!": "!"}
 _SUBSTITUTIONS: Final = frozenset(("command_substitution", "process_substitution"))
-# Of these only the commands inside count: neither names nor operators of the statement that they belong to.
-_DATA: Final = frozenset(("file_redirect", "heredoc_body", "herestring_redirect"))
+# Whose parts are parts of the skeleton; of all else only the commands inside count.
+_OPEN: Final = frozenset(("program", "list", "pipeline", "negated_command", "redirected_statement", "heredoc_redirect"))
+_REDIRECTS: Final = frozenset(("file_redirect", "heredoc_redirect", "herestring_redirect"))
 _CHAINS: Final = frozenset(("list", "pipeline", "negated_command"))
 # Where a command belongs in the skeleton; a place of 0 or more: inside the item of that place.
 _SHOW: Final = -1
@@ -154,12 +155,13 @@ def _walked(read: Syntax) -> _Walk:
         elif place == _SHOW and kind in _CLOSED:
             walk.show(_CLOSED[kind])
             place = _HIDE
-        elif kind in _DATA:
+        elif place == _SHOW and kind not in _OPEN:
             if not inside:
                 continue
-            if place == _SHOW:
-                place = _HIDE
+            place = _HIDE
         children = node.children
+        if kind == "redirected_statement" and place == _SHOW and children[0].type in _REDIRECTS:
+            walk.show("<unknown>")  # nothing runs, as in `> emptied`
         stack.extend([(child, place, False) for child in reversed(children)])
         taker = _taker(kind, children, heredoc)
         if taker is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -175,6 +176,41 @@ def test_parquet_types(tmp_path: Path) -> None:
     assert found.seconds() == [0.5, None]
     assert [c["is_error"] for c in found.calls] == [True, None]
     assert [c["tool_name"] for c in found.calls] == [NAMES.tool("x"), NAMES.tool("y")]
+
+
+def test_parquet_types_of_another_program(tmp_path: Path) -> None:
+    chat = "6b2e7a1c-0000-4000-8000-000000000001"
+    path = tmp_path / "t.parquet"
+    with duckdb.connect() as connection:
+        connection.execute(
+            f"COPY (SELECT '{chat}'::UUID AS chat, 'x'::ENUM ('x', 'y') AS fn, 1772355600.5::DECIMAL(18, 3) AS t1, "
+            "make_timestamptz(2026, 3, 1, 9, 0, 0, 'UTC') AS t0, 5::UTINYINT AS tokens UNION ALL "
+            f"SELECT NULL, 'x', 1772355601, NULL, NULL) TO '{path}'"
+        )
+    found = read_file(path, "session=chat,tool=fn,start=t0,end=t1,input_tokens=tokens", force=True)
+    assert found.rounds[0]["session_id"] == NAMES.id("session", chat)
+    assert (found.seconds(), found.rounds[0]["input_tokens_total"]) == ([0.5], 5)
+    assert found.reasons() == [(2, "missing session")]
+    assert found.told[3] == "start: timestamps (column t0), 2026-03-01 09:00:00 to 2026-03-01 09:00:00 UTC"
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+def test_parquet_text_that_is_no_unicode(tmp_path: Path, kind: pa.DataType) -> None:
+    def column(*values: bytes | None) -> pa.Array:
+        texts = pa.array(values, pa.binary()).view(pa.string())
+        return texts.dictionary_encode() if pa.types.is_dictionary(kind) else texts.cast(kind)
+
+    table = {
+        "chat": column(b"\xff", b"b", b"c", b"d"),
+        "fn": column(b"x", b"x", b"x", b"x"),
+        "t0": column(b"1", b"\xff", b"1", b"1"),
+        "t1": column(b"2", b"2", b"2", b"2"),
+        "tokens": column(b"5", b"5", b"\xff5", None),
+    }
+    pa.parquet.write_table(pa.table(table), tmp_path / "t.parquet")
+    found = read_file(tmp_path / "t.parquet", SECONDS + ",input_tokens=tokens")
+    assert found.reasons() == [(2, "start is no time"), (3, "input_tokens is no whole number from 0 up")]
+    assert (found.repaired, found.rounds[0]["session_id"]) == (1, NAMES.id("session", "\ufffd"))
 
 
 @pytest.mark.parametrize(

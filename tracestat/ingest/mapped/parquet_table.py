@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from uuid import UUID
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet
+import pyarrow.types as pt
 
 from tracestat.errors import TracestatError
+from tracestat.ingest.columns import TEXT
+from tracestat.ingest.conform import repair
 from tracestat.ingest.mapped.chunks import ROWS_PER_CHUNK, Chunk, missing_column
 from tracestat.ingest.mapped.mapping import Mapping
 
@@ -44,6 +49,30 @@ class ParquetTable:
             for batch in file.iter_batches(ROWS_PER_CHUNK, columns=list(self._mapping.columns)):
                 lines = np.arange(row + 1, row + 1 + batch.num_rows, dtype=np.int64)
                 row += batch.num_rows
-                yield Chunk(lines, {name: batch.column(name) for name in self._mapping.columns})
+                columns = {}
+                repaired = np.zeros(batch.num_rows, bool)
+                for name in self._mapping.columns:
+                    columns[name], replaced = _plain(batch.column(name))
+                    if replaced is not None:
+                        repaired |= replaced
+                yield Chunk(lines, columns, repaired=repaired)
         if self._on_bytes:
             self._on_bytes(self._path.stat().st_size)
+
+
+def _plain(column: pa.Array) -> tuple[pa.Array, npt.NDArray[np.bool_] | None]:
+    """Give a column without dictionary or extension, its texts of one type and valid: a file may hold any bytes."""
+    kind = column.type
+    if pt.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+    elif isinstance(kind, pa.BaseExtensionType):
+        column = _uuids(column) if kind.extension_name == "arrow.uuid" else column.storage
+    if pt.is_string(column.type) or pt.is_large_string(column.type) or pt.is_string_view(column.type):
+        return repair(column.cast(TEXT))
+    return column, None
+
+
+def _uuids(column: pa.Array) -> pa.Array:
+    """Write UUIDs as text, which Arrow stores as 16 bytes and does not cast."""
+    values = column.storage.to_pylist()
+    return pa.array([None if value is None else str(UUID(bytes=value)) for value in values], TEXT)

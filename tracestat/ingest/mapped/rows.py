@@ -19,7 +19,6 @@ import pyarrow.types as pt
 
 from tracestat.errors import UsageError
 from tracestat.ingest.columns import BOOLEAN, INTEGER, SECONDS, TEXT, TEXTS
-from tracestat.ingest.conform import repair
 from tracestat.ingest.logs.model import Shell
 from tracestat.ingest.logs.names import Names
 from tracestat.ingest.logs.shell import shell_of
@@ -142,7 +141,7 @@ class _Chunk:
         self._mapping = mapping
         self._shown = shown
         self._faults: dict[int, str] = {}
-        self._repaired = np.zeros(self.n, bool) if chunk.repaired is None else chunk.repaired.copy()
+        self._repaired = np.zeros(self.n, bool) if chunk.repaired is None else chunk.repaired
         self._columns: dict[str, pa.Array] = {"line": pa.array(chunk.lines)}
 
     def fault(self, mask: BoolArray | pa.Array, reason: str) -> None:
@@ -282,8 +281,7 @@ class _Chunk:
     def _values(self, served: Served) -> pa.Array:
         if served.column is None:
             return pa.repeat(pa.scalar(served.value, TEXT), self.n)
-        column = self._chunk.columns[served.column]
-        return column.cast(column.type.value_type) if pt.is_dictionary(column.type) else column
+        return self._chunk.columns[served.column]
 
     def _texts(self, field: str) -> pa.Array | None:
         """Give a column as texts, empty ones as null; numbers may be ids."""
@@ -294,12 +292,8 @@ class _Chunk:
 
     def _as_texts(self, served: Served, column: pa.Array) -> pa.Array:
         kind = column.type
-        if isinstance(kind, pa.BaseExtensionType):
-            column, kind = column.cast(TEXT), TEXT
-        if pt.is_string(kind) or pt.is_large_string(kind) or pt.is_string_view(kind):
-            texts, repaired = repair(column.cast(TEXT))
-            self._repaired |= repaired
-            return pc.if_else(pc.equal(texts, ""), pa.scalar(None, TEXT), texts)
+        if pt.is_string(kind):
+            return pc.if_else(pc.equal(column, ""), pa.scalar(None, TEXT), column)
         if pt.is_integer(kind) or pt.is_boolean(kind) or pt.is_null(kind):
             return column.cast(TEXT)
         raise self._wrong(served, "text")

@@ -54,12 +54,15 @@ class Instants:
         What is written as a number.
     zoned : int
         How many dates name a zone, or have a type that is UTC.
+    typed : bool
+        The column has a type of its own for times.
     """
 
     iso_us: IntArray
     is_iso: BoolArray
     numbers: Numbers
     zoned: int
+    typed: bool = False
 
     @property
     def bad(self) -> BoolArray:
@@ -95,8 +98,6 @@ def instants_of(column: pa.Array) -> Instants:
         No value of the column's type is a time.
     """
     n = len(column)
-    if pt.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
     if pt.is_date(column.type):
         column = column.cast(TIME)
     if pt.is_timestamp(column.type):
@@ -105,7 +106,7 @@ def instants_of(column: pa.Array) -> Instants:
         gone = np.asarray(times.is_null()) if bad is None else np.asarray(times.is_null()) & ~bad
         none = np.zeros(n, np.int64)
         numbers = Numbers(none, none, np.zeros(n, bool), gone)
-        return Instants(_micros(times), is_iso, numbers, n if column.type.tz else 0)
+        return Instants(_micros(times), is_iso, numbers, int(is_iso.sum()) if column.type.tz else 0, typed=True)
     numbers = numbers_of(column)
     iso_us = np.zeros(n, np.int64)
     is_iso = np.zeros(n, bool)
@@ -144,6 +145,8 @@ class TimeColumn:
         Numbers that speak for each unit.
     first_lines : dict of str to int
         Line of the first of these.
+    typed : bool
+        The column has a type of its own for times.
     """
 
     served: Served
@@ -152,11 +155,13 @@ class TimeColumn:
     numbers: int = 0
     votes: dict[Unit, int] = field(default_factory=dict)
     first_lines: dict[Unit, int] = field(default_factory=dict)
+    typed: bool = False
 
     def see(self, instants: Instants, lines: IntArray) -> None:
         """Take in some values and the lines they stand on."""
         self.dates += int(instants.is_iso.sum())
         self.zoned += instants.zoned
+        self.typed |= instants.typed
         self.numbers += int(instants.numbers.valid.sum())
         for unit in UNITS:
             scale = PER_SECOND[unit]
@@ -204,7 +209,8 @@ class TimeColumn:
         said = []
         if self.dates:
             partly = "partly " if self.zoned else ""
-            said.append("ISO 8601" if self.zoned == self.dates else f"ISO 8601, {partly}without a zone: UTC")
+            form = "timestamps" if self.typed else "ISO 8601"
+            said.append(form if self.zoned == self.dates else f"{form}, {partly}without a zone: UTC")
         if self.numbers and unit:
             how = "as said" if self.served.unit else "detected"
             said.append(f"epoch {UNIT_NAMES[unit]} ({how})")

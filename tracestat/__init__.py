@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tracestat.api.common import open_trace as open  # noqa: A004  the face says tracestat.open, as polars or PIL do
     from tracestat.api.curves import survival_curve
+    from tracestat.api.exports import export_tracelab
     from tracestat.api.hazards import hazard
     from tracestat.api.lists import calls, keys
     from tracestat.api.sessions import session_timeline
@@ -27,6 +28,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "calls",
+    "export_tracelab",
     "hazard",
     "keys",
     "open",
@@ -43,6 +45,7 @@ _HOME = {
     "TracestatError": ("tracestat.errors", "TracestatError"),
     "UsageError": ("tracestat.errors", "UsageError"),
     "calls": ("tracestat.api.lists", "calls"),
+    "export_tracelab": ("tracestat.api.exports", "export_tracelab"),
     "hazard": ("tracestat.api.hazards", "hazard"),
     "keys": ("tracestat.api.lists", "keys"),
     "open": ("tracestat.api.common", "open_trace"),

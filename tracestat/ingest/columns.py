@@ -19,6 +19,7 @@ __all__ = [
     "NAMES",
     "REQUIRED",
     "ROUND_COLUMNS",
+    "SECONDS",
     "TEXT",
     "TEXTS",
     "TIME",
@@ -79,7 +80,8 @@ CALL_COLUMNS: Final[dict[str, pa.DataType]] = {
     "command_skeleton": TEXT,
 }
 
-# What raw logs know beyond TraceLab; a TraceLab row has a start kind, and a limit when its command was yielded.
+# What raw logs know beyond TraceLab; a TraceLab row has a start kind, and a limit when its command was yielded. JSON
+# lines made of a store say the rest (see tracestat.ingest.extras).
 CALL_EXTRAS: Final[dict[str, pa.DataType]] = {
     "start_kind": TEXT,
     "asked_limit_seconds": SECONDS,

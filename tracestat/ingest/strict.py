@@ -18,11 +18,13 @@ from tracestat.ingest.batch import CALLS, EVENTS, ROUNDS, Batch, Part, Reject
 from tracestat.ingest.columns import (
     BOOLEAN,
     CALL_COLUMNS,
+    CALL_EXTRAS,
     EVENT_COLUMNS,
     INTEGER,
     NAMES,
     REQUIRED,
     ROUND_COLUMNS,
+    SECONDS,
     TEXT,
     TEXTS,
     TIME,
@@ -38,6 +40,7 @@ _ROUND_KEYS: Final = (*ROUND_COLUMNS, "timing_events", "tools")
 # Where a record may begin again after damage: only rounds begin with one of these keys.
 _START: Final = re.compile(rf'\{{\s*"(?:{"|".join(_ROUND_KEYS)})"\s*:')
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_CALL_KEYS: Final = {**CALL_COLUMNS, **CALL_EXTRAS}
 _EVENT_KEYS: Final = {name: kind for name, kind in EVENT_COLUMNS.items() if name != "event_index"}
 
 # Reasons that another parser may not find: NaN in a key that nobody reads, deeper nesting.
@@ -104,7 +107,7 @@ class _Rows:
             if taken_event is not None:
                 self.events.append((row, index + 1, *taken_event))
         for index, call in enumerate(tools):
-            taken_call = self._child(taker, line, "call", index, call, CALL_COLUMNS)
+            taken_call = self._child(taker, line, "call", index, call, _CALL_KEYS)
             if taken_call is not None:
                 self.calls.append((row, *taken_call))
         self.repaired += taker.repaired
@@ -123,12 +126,12 @@ class _Rows:
             return None
 
     def batch(self) -> Batch:
-        calls = _columns(self.calls, CALLS, 1 + len(CALL_COLUMNS))
-        place = {name: CALLS.get_field_index(name) for name in ("command_status", "tool_internal_latency_ms")}
-        extras = call_extras(calls[place["command_status"]], calls[place["tool_internal_latency_ms"]])
+        calls = dict(zip(CALLS.names, _columns(self.calls, CALLS, len(CALLS)), strict=True))
+        said = {name: calls.pop(name) for name in CALL_EXTRAS}
+        extras = call_extras(calls["command_status"], calls["tool_internal_latency_ms"], said)
         return Batch(
             rounds=pa.table(_columns(self.rounds, ROUNDS, len(ROUNDS)), schema=ROUNDS),
-            calls=pa.table([*calls, *extras], schema=CALLS),
+            calls=pa.table([*calls.values(), *extras], schema=CALLS),
             events=pa.table(_columns(self.events, EVENTS, len(EVENTS)), schema=EVENTS),
             rejects=tuple(self.rejects),
             repaired=self.repaired,
@@ -173,6 +176,9 @@ class _Taker:
         if kind is INTEGER and type(value) in (int, float):  # a bool is an int to isinstance
             if -_INT64 <= value < _INT64 and value == int(value):
                 return int(value)
+        elif kind is SECONDS and type(value) in (int, float):
+            if -_INT64 < value < _INT64:
+                return float(value)
         elif kind is BOOLEAN and isinstance(value, bool):
             return value
         elif kind is TIME and isinstance(value, str):

@@ -13,11 +13,22 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json
 
 from tracestat.ingest.batch import CALLS, EVENTS, ROUNDS, Batch, Reject, append
 from tracestat.ingest.blocks import Block
-from tracestat.ingest.columns import CALL_COLUMNS, EVENT_COLUMNS, INTEGER, REQUIRED, ROUND_COLUMNS, TEXT, TIME
+from tracestat.ingest.columns import (
+    CALL_COLUMNS,
+    CALL_EXTRAS,
+    EVENT_COLUMNS,
+    INTEGER,
+    REQUIRED,
+    ROUND_COLUMNS,
+    SECONDS,
+    TEXT,
+    TIME,
+)
 from tracestat.ingest.extras import call_extras
 from tracestat.ingest.strict import DOUBTFUL, Line, read_lines
 from tracestat.ingest.times import times_of
@@ -26,6 +37,7 @@ __all__ = ["read_block", "read_block_exactly"]
 
 _PIECES: Final = 8
 _FEW_LINES: Final = 16
+_MOST_SECONDS: Final = 2.0**63
 _NEWLINE, _RETURN, _OPEN, _CLOSE = b"\n\r{}"
 
 
@@ -36,7 +48,8 @@ def _as_text(columns: dict[str, pa.DataType]) -> pa.DataType:
     )
 
 
-_CALL: Final = _as_text(CALL_COLUMNS)
+_CALL_KEYS: Final = {**CALL_COLUMNS, **CALL_EXTRAS}
+_CALL: Final = _as_text(_CALL_KEYS)
 _EVENT: Final = _as_text(EVENT_COLUMNS)
 _LINE: Final = pa.schema([*ROUND_COLUMNS.items(), ("timing_events", pa.list_(_EVENT)), ("tools", pa.list_(_CALL))])
 _PARSE: Final = pa.json.ParseOptions(explicit_schema=_LINE, unexpected_field_behavior="ignore")
@@ -130,10 +143,11 @@ def _fast(data: bytes | bytearray | memoryview) -> Batch | None:
     if table.num_rows != lines or any(table[name].null_count for name in needed):
         return None
     events = _children(table["timing_events"], EVENT_COLUMNS, REQUIRED["event"])
-    calls = _children(table["tools"], CALL_COLUMNS, REQUIRED["call"])
+    calls = _children(table["tools"], _CALL_KEYS, REQUIRED["call"])
     if events is None or calls is None:
         return None
-    extras = call_extras(calls["command_status"], calls["tool_internal_latency_ms"])
+    said = {name: calls[name] for name in CALL_EXTRAS}
+    extras = call_extras(calls["command_status"], calls["tool_internal_latency_ms"], said)
     rows = pa.array(np.arange(lines), INTEGER)
     return Batch(
         rounds=pa.table([rows, *(table[name] for name in ROUND_COLUMNS)], schema=ROUNDS),
@@ -161,6 +175,13 @@ def _count_lines(data: bytes | bytearray | memoryview) -> int | None:
     return begins.size + 1
 
 
+def _is_moderate(seconds: pa.Array) -> bool:
+    """Tell whether numbers are within the bounds that the exact reader sets; NaN and Infinity are not."""
+    if seconds.null_count == len(seconds):
+        return True
+    return bool(pc.all(pc.less(pc.abs(seconds), _MOST_SECONDS)).as_py())
+
+
 def _children(
     lists: pa.ChunkedArray, columns: dict[str, pa.DataType], required: tuple[str, ...]
 ) -> dict[str, pa.Array] | None:
@@ -178,6 +199,8 @@ def _children(
             if times is None:
                 return None
             fields[name] = times
+        elif kind is SECONDS and not _is_moderate(fields[name]):
+            return None
     rows = column.value_parent_indices().to_numpy()
     fields["row"] = pa.array(rows, INTEGER)
     if "event_index" in columns:

@@ -1,0 +1,1 @@
+"""Traces and results in the forms that other tools read."""

@@ -1,0 +1,69 @@
+"""Files of lines: compressed by their ending, and in their place only once they are complete and on disk."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from tracestat.errors import TracestatError, UsageError
+
+__all__ = ["replacing_lines"]
+
+_GZIP_LEVEL = 6
+
+
+@contextmanager
+def replacing_lines(path: Path, endings: Sequence[str]) -> Iterator[Callable[[bytes], object]]:
+    """Give a function that takes the bytes of a file, which stands at ``path`` when the block ends well.
+
+    Parameters
+    ----------
+    path : Path
+        ``.gz`` and ``.zst`` are compressed. A file that is there is replaced.
+    endings : sequence of str
+        The allowed endings.
+
+    Raises
+    ------
+    UsageError
+        Another ending.
+    TracestatError
+        The file cannot be written; what was there before still is.
+    """
+    if not path.name.lower().endswith(tuple(endings)):
+        raise UsageError(f"{path.name}: the name must end in {' or '.join(endings)}")
+    target = Path(os.path.realpath(path))  # a link stays a link
+    beside = target.with_name(f".{secrets.token_hex(6)}.part")
+    try:
+        with beside.open("xb") as file:
+            with _packed(file, target.suffix.lower()) as write:
+                yield write
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(target)
+    except OSError as error:
+        reason = error.strerror or "unknown reason"
+        raise TracestatError(f"{path.name}: cannot be written ({reason}); choose another place") from None
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def _packed(file: BinaryIO, ending: str) -> Iterator[Callable[[bytes], object]]:
+    if ending == ".gz":
+        # no name and no time in the header: equal rows give equal files
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=_GZIP_LEVEL, mtime=0) as packed:
+            yield packed.write
+    elif ending == ".zst":
+        import pyarrow as pa
+
+        with pa.CompressedOutputStream(pa.PythonFile(file, mode="w"), "zstd") as stream:
+            yield stream.write
+    else:
+        yield file.write

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tracestat.cli.options import Clocked, Longest, Output, Selected, expand
 from tracestat.cli.output import show
-from tracestat.cli.reading import opened
+from tracestat.cli.reading import opened, own_names
 
 __all__ = ["calls"]
 
@@ -18,4 +18,8 @@ def calls(*, longest: Longest = 20, selected: Selected, clocked: Clocked, output
     with opened(selected, output) as trace:
         import tracestat
 
-        show(tracestat.calls(trace, longest=longest, **selected.options(), **clocked.options()), output)
+        show(
+            tracestat.calls(trace, longest=longest, **selected.options(), **clocked.options()),
+            output,
+            names=own_names(trace),
+        )

@@ -16,7 +16,7 @@ from tracestat.cli.options import (
     given,
 )
 from tracestat.cli.output import show
-from tracestat.cli.reading import opened
+from tracestat.cli.reading import opened, own_names
 from tracestat.errors import UsageError
 
 __all__ = ["hazard"]
@@ -55,7 +55,7 @@ def hazard(
             **estimated.options(),
             **given(cut_at=cuts, bins=bins, first_edge=first_edge),
         )
-        show(result, output, shown)
+        show(result, output, shown, names=own_names(trace))
 
 
 def _seconds(text: str) -> tuple[float, ...]:

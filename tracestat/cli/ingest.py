@@ -58,6 +58,14 @@ def ingest(
             help="Name the developer of each log after the first folder below SOURCE.  [default: none]",
         ),
     ] = None,
+    keep_names: Annotated[
+        bool,
+        typer.Option(
+            "--keep-names",
+            help="Write the true names of your own commands, tools and projects to a file next to the store that only "
+            "you can read; tables on this screen show them.",
+        ),
+    ] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Go on when more than half of a source cannot be read.")
     ] = False,
@@ -81,7 +89,15 @@ def ingest(
         raise UsageError("ingest needs a SOURCE, or --mine")
     check_no_input(output, "-o", [place for place in places if not place.is_dir() and not is_store(place)])
     with progress_bar("reading", quiet=quiet) as progress:
-        report = run(places, output, force=force, developer=developer, developer_from=developer_from, progress=progress)
+        report = run(
+            places,
+            output,
+            force=force,
+            developer=developer,
+            developer_from=developer_from,
+            keep_names=keep_names,
+            progress=progress,
+        )
     with open_store(output) as trace:
         head = plain_head("ingest", trace=trace_info(trace), synthetic=trace.synthetic)
     if json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tracestat.cli.options import Output, Selected, TopValues, expand
 from tracestat.cli.output import show
-from tracestat.cli.reading import opened
+from tracestat.cli.reading import opened, own_names
 
 __all__ = ["keys"]
 
@@ -18,4 +18,4 @@ def keys(*, top: TopValues = 5, selected: Selected, output: Output) -> None:
     with opened(selected, output) as trace:
         import tracestat
 
-        show(tracestat.keys(trace, top=top, **selected.options()), output)
+        show(tracestat.keys(trace, top=top, **selected.options()), output, names=own_names(trace))

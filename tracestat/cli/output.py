@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tracestat.cli.files import check_no_input, check_target, replacing
 from tracestat.cli.options import Output, Shown, given
 from tracestat.cli.screen import complain, paint, say, width
+from tracestat.private_names import true_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,25 +47,49 @@ def remark(text: str, *, quiet: bool) -> None:
         complain(text)
 
 
-def show(result: Result, output: Output, shown: Shown | None = None) -> None:
+def show(result: Result, output: Output, shown: Shown | None = None, *, names: Mapping[str, str]) -> None:
     """Write the files that were asked for, then print the result.
 
-    The files come first, so that a reader of stdout that goes away cannot keep them from being written.
+    The files come first, so that a reader of stdout that goes away cannot keep them from being written. ``names`` are
+    the true names of private ones: for the tables, and for files and JSON only where the user said so.
     """
+    outside = names if output.with_names else {}
     if output.output is not None:
-        _write_numbers(result, output.output, quiet=output.quiet)
+        _write_numbers(result, output.output, outside, quiet=output.quiet)
     if output.chart is not None:
         from tracestat.charts import save
 
-        save(result.chart(), Path(os.path.realpath(output.chart)))  # a link stays a link
+        chart = result.chart()
+        if outside:
+            import altair as alt
+
+            spec = _with_names(chart.to_dict(), outside)
+            chart = alt.Chart.from_dict(dict(spec) if isinstance(spec, Mapping) else {})
+        save(chart, Path(os.path.realpath(output.chart)))  # a link stays a link
         remark(f"wrote {output.chart.name}", quiet=output.quiet)
     if output.json:
-        say(document(result.to_dict()))
+        say(document(_with_names(result.to_dict(), outside)))
         return
     from tracestat.charts.tables import tables_of
 
     looks: dict[str, Any] = {} if shown is None else given(sort=shown.sort, top=shown.top)
-    print_tables(tables_of(result, **looks))
+    tables = tables_of(result, **looks)
+    print_tables([_named(table, names) for table in tables] if names else tables)
+
+
+def _with_names(value: Json, names: Mapping[str, str]) -> Json:
+    """Put true names into every text of JSON data."""
+    if isinstance(value, str):
+        return true_names(value, names)
+    if isinstance(value, list):
+        return [_with_names(item, names) for item in value]
+    if isinstance(value, dict):
+        return {key: _with_names(item, names) for key, item in value.items()}
+    return value
+
+
+def _named(table: Table, names: Mapping[str, str]) -> Table:
+    return replace(table, rows=tuple(tuple(true_names(cell, names) for cell in row) for row in table.rows))
 
 
 def print_tables(tables: Sequence[Table]) -> None:
@@ -90,16 +116,23 @@ def print_files(title: str, files: Sequence[Mapping[str, Json]], notes: Sequence
     print_tables([Table(title, columns if rows else (), rows, notes=tuple(notes))])
 
 
-def _write_numbers(result: Result, path: Path, *, quiet: bool) -> None:
+def _write_numbers(result: Result, path: Path, names: Mapping[str, str], *, quiet: bool) -> None:
     from tracestat.charts.words import counted
 
     ending = path.suffix.lower()
     with replacing(path, "-o") as beside:
         if ending == ".json":
-            beside.write_text(document(result.to_dict()), encoding="utf-8")
+            beside.write_text(document(_with_names(result.to_dict(), names)), encoding="utf-8")
             remark(f"wrote {path.name}", quiet=quiet)
             return
         frame = _marked(result)
+        if names:
+            import polars as pl
+
+            texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+            frame = frame.with_columns(
+                pl.col(texts).map_elements(lambda text: true_names(text, names), return_dtype=pl.String)
+            )
         if ending == ".parquet":
             frame.write_parquet(beside)
         else:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tracestat.cli.options import Output, Selected
+from tracestat.cli.options import Located, Output
 from tracestat.cli.output import check_output, remark
 from tracestat.cli.progress import progress_bar
 from tracestat.errors import UsageError
+from tracestat.private_names import read_names
 
 if TYPE_CHECKING:
     from tracestat.store import Trace
 
-__all__ = ["opened"]
+__all__ = ["opened", "own_names"]
 
 
 @contextmanager
-def opened(selected: Selected, output: Output) -> Iterator[Trace]:
+def opened(selected: Located, output: Output) -> Iterator[Trace]:
     """Open the trace that the user named, the user's own logs, or the bundled sample."""
     if selected.mine and selected.trace is not None:
         raise UsageError(f"--mine stands in place of a TRACE: leave out --mine or {selected.trace.name}")
@@ -31,3 +32,11 @@ def opened(selected: Selected, output: Output) -> Iterator[Trace]:
         trace = tracestat.open(selected.trace, mine=selected.mine, classes=selected.classes, progress=progress)
     with trace:
         yield trace
+
+
+def own_names(trace: Trace) -> Mapping[str, str]:
+    """Give the true names of private ones that were kept beside a store."""
+    from tracestat.charts.words import plain
+
+    kept = read_names(trace.path)
+    return {} if kept is None else {name: plain(true) for name, true in kept.shown.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tracestat.cli.options import Clocked, Estimated, Output, Selected, Shown, check_definition, expand
 from tracestat.cli.output import show
-from tracestat.cli.reading import opened
+from tracestat.cli.reading import opened, own_names
 
 __all__ = ["summary"]
 
@@ -21,4 +21,4 @@ def summary(*, estimated: Estimated, selected: Selected, clocked: Clocked, shown
         import tracestat
 
         result = tracestat.summary(trace, **selected.options(), **clocked.options(), **estimated.options())
-        show(result, output, shown)
+        show(result, output, shown, names=own_names(trace))

@@ -25,6 +25,7 @@ from tracestat.ingest.logs.reading import LogReader
 from tracestat.ingest.plan import Plan, Planned, make_plan, path_key
 from tracestat.ingest.readers import Reader, reader_of
 from tracestat.ingest.report import IngestReport, SourceReport, State
+from tracestat.private_names import PrivateNames, read_names, write_names
 from tracestat.store import open_store
 from tracestat.user_key import user_key
 
@@ -44,6 +45,7 @@ def ingest(
     developer: str | None = None,
     developer_from: str | None = None,
     only_named: bool = False,
+    keep_names: bool = False,
     progress: Progress | None = None,
     threads: int | None = None,
     memory_limit: str = MEMORY_LIMIT,
@@ -65,6 +67,9 @@ def ingest(
         Name the developer of each raw log after the first folder below the one that was named.
     only_named : bool
         Drop raw logs of the store that are not named or not there any more.
+    keep_names : bool
+        Write the true names of private executables, tools, models and projects to a file next to the store, readable
+        by its owner only (:mod:`tracestat.private_names`).
     progress : callable, optional
         Called with (bytes done, bytes in all).
     threads : int, optional
@@ -85,6 +90,7 @@ def ingest(
     if not sources:
         raise UsageError("ingest needs at least one source")
     target = Path(out).resolve()
+    names = read_names(target)
     workers = threads or min(_MAX_THREADS, _processors())
     with ExitStack() as opened:
         plan = make_plan(
@@ -93,6 +99,7 @@ def ingest(
             developer=developer,
             developer_from=developer_from,
             only_named=only_named,
+            again=keep_names and names is None,
             opened=opened,
         )
         if target.exists() and plan.changes_nothing:
@@ -100,13 +107,15 @@ def ingest(
                 tables = dict(trace.counts)
             reports = [*map(_copied, plan.sources), *map(_copied, plan.logs)]
             return _report(plan, reports, tables, changed=False)
-        work = _Work(plan, force=force, workers=workers, progress=progress)
+        work = _Work(plan, force=force, workers=workers, keep_names=keep_names, progress=progress)
         with StoreWriter(target, memory_limit=memory_limit, threads=workers) as writer:
             reports = [work.write(writer, entry) for entry in plan.sources]
             if plan.logs:
                 reports += work.write_logs(writer, plan.logs)
             opened.close()  # where files are locked, an open store cannot be replaced
             tables = writer.finish()
+    if keep_names or names is not None:  # the numbers of an older file may mean other names now
+        write_names(target, work.names(names))
     return _report(plan, reports, tables, changed=True)
 
 
@@ -119,9 +128,12 @@ def _processors() -> int:
 class _Work:
     """Writes the sources of a plan, and tells how far it is."""
 
-    def __init__(self, plan: Plan, *, force: bool, workers: int, progress: Progress | None) -> None:
+    def __init__(self, plan: Plan, *, force: bool, workers: int, keep_names: bool, progress: Progress | None) -> None:
         self._force = force
         self._workers = workers
+        self._keep_names = keep_names
+        self._seen: dict[tuple[str, str], str] = {}
+        self._numbers: dict[tuple[str, str], str] = {}
         self._progress = progress
         self._log_bytes = sum(_size(entry.found) for entry in plan.logs if entry.found)
         self._total = sum(_size(entry.read) for entry in plan.sources if entry.read) + self._log_bytes
@@ -142,10 +154,24 @@ class _Work:
     def write_logs(self, writer: StoreWriter, entries: Sequence[PlannedLog]) -> list[SourceReport]:
         """Read what is new of the raw logs, and write the rounds of all."""
         with LogReader(
-            user_key(), keep_names=False, workers=self._workers, expected_bytes=self._log_bytes, on_bytes=self._count
+            user_key(),
+            keep_names=self._keep_names,
+            workers=self._workers,
+            expected_bytes=self._log_bytes,
+            on_bytes=self._count,
         ) as reader:
             known = read_logs(entries, reader, force=self._force)
-        return write_logs(writer, known, Numbering(writer.largest_custom_numbers()))
+        numbering = Numbering(writer.largest_custom_numbers())
+        reports = write_logs(writer, known, numbering)
+        self._seen, self._numbers = reader.seen, numbering.numbers
+        return reports
+
+    def names(self, before: PrivateNames | None) -> PrivateNames:
+        """Give the true names known now."""
+        seen = {**(before.seen if before else {}), **{" ".join(key): name for key, name in self._seen.items()}}
+        shown = {name: seen[" ".join(key)] for key, name in self._numbers.items() if " ".join(key) in seen}
+        projects = {key.removeprefix("project "): name for key, name in seen.items() if key.startswith("project ")}
+        return PrivateNames(dict(sorted(seen.items())), shown | projects)
 
     def _read(self, writer: StoreWriter, entry: Planned, found: Found) -> SourceReport:
         reader = reader_of(found, on_bytes=self._count, workers=self._workers)

@@ -18,7 +18,9 @@ from tracestat.ingest.objects import json_objects
 __all__ = ["read_chunk", "read_document"]
 
 # Where a record may begin again after damage.
-_START: Final = re.compile(r'\{\s*"(?:type|parentUuid|timestamp|event_type|event|schema|id|uuid|session_id|resourceSpans)"\s*:')
+_START: Final = re.compile(
+    r'\{\s*"(?:type|parentUuid|timestamp|event_type|event|schema|id|uuid|session_id|resourceSpans)"\s*:'
+)
 _STAMP: Final = re.compile(rb'"timestamp"\s*:\s*"(\d{4}-\d\d-\d\dT[0-9:.]{8,18}Z?)"')
 _STAMP_KEY: Final = b'"timestamp"'
 # A type is a word of the harness; anything else may be somebody's.
@@ -89,15 +91,14 @@ class _Reader:
         try:
             self.take(self._form.facts(content, self._names))
         except msgspec.DecodeError:
-            for place, found, reason in _pieces(content, complete=complete):
+            for place, found, reason in _pieces(self._form, content, complete=complete):
                 self._piece(number, place, found, reason)
         except UnreadableError as error:
             self.lose(number, 0, str(error))
 
-    def _piece(self, number: int, place: int, found: tuple[bytes, bool] | None, reason: str | None) -> None:
+    def _piece(self, number: int, place: int, found: tuple[bytes, bool] | None, reason: str) -> None:
         if found is None:
-            if reason is not None:
-                self.lose(number, place, reason)
+            self.lose(number, place, reason)
             return
         raw, repaired = found
         try:
@@ -135,18 +136,30 @@ class _Reader:
         )
 
 
-def _pieces(content: bytes, *, complete: bool) -> Iterator[tuple[int, tuple[bytes, bool] | None, str | None]]:
-    """Give the objects of a line that is not one clean object; the bool tells whether text was replaced."""
+def _pieces(form: Format, content: bytes, *, complete: bool) -> Iterator[tuple[int, tuple[bytes, bool] | None, str]]:
+    """Give the objects of a line that is not one clean object, and one reason per piece that is lost.
+
+    After damage only what the format knows as a whole line counts: objects that stood inside the damaged one do not.
+    The bool tells whether text was replaced.
+    """
     text = content.decode("utf-8", "surrogateescape")
+    damage: tuple[int, str] | None = None
     for place, value, reason in json_objects(text, _START, complete=complete):
         if reason is not None:
-            # an unfinished last line is no damage: the rest of it is still to come
-            yield place, None, reason if complete or place else None
+            damage = damage or (place, reason)
+        elif damage is not None and not (isinstance(value, dict) and form.recognises(value)):
+            continue
         elif not isinstance(value, dict):
             yield place, None, "not an object"
         else:
+            if damage is not None:
+                yield damage[0], None, damage[1]
+                damage = None
             clean, replaced = _SURROGATE.subn("\ufffd", json.dumps(value, ensure_ascii=False))
-            yield place, (clean.encode(), replaced > 0), None
+            yield place, (clean.encode(), replaced > 0), ""
+    # the rest of a last line that has no end yet is still to come
+    if damage is not None and complete:
+        yield damage[0], None, damage[1]
 
 
 def _reason(error: msgspec.DecodeError) -> str:

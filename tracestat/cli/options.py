@@ -23,14 +23,18 @@ __all__ = [
     "Estimated",
     "FirstEdge",
     "Json",
+    "Located",
     "Longest",
     "NumberOfBins",
     "Output",
+    "Perfetto",
     "Quiet",
     "Rows",
     "Seed",
     "Selected",
+    "Session",
     "Shown",
+    "Steps",
     "TopValues",
     "check_definition",
     "expand",
@@ -72,10 +76,27 @@ TopValues = Annotated[
     int, typer.Option("--top", min=1, metavar="N", help="How many values of each key to list.", show_default=True)
 ]
 
+Session = Annotated[
+    str,
+    typer.Argument(
+        metavar="SESSION",
+        help="The id of a session or the begin of it; DEVELOPER/ID where several developers have it; longest or latest.",
+        show_default=False,
+    ),
+]
+Steps = Annotated[
+    int | None,
+    typer.Option("--top", min=1, metavar="N", help="Show the first N steps; files and JSON have all.  [default: 30]"),
+]
+Perfetto = Annotated[
+    Path | None,
+    typer.Option("--perfetto", metavar="FILE", help="Also write a trace that ui.perfetto.dev opens: FILE.json."),
+]
+
 
 @dataclass(frozen=True, slots=True)
-class Selected:
-    """Which trace, and which of its rows."""
+class Located:
+    """Which trace, and which stretch of time."""
 
     trace: Annotated[
         Path | None,
@@ -89,15 +110,6 @@ class Selected:
     mine: Annotated[
         bool, typer.Option("--mine", help="Read the logs of this user's Claude Code and Codex in place of a TRACE.")
     ] = False
-    where: Annotated[
-        str | None,
-        typer.Option(
-            "--where",
-            metavar="EXPR",
-            help="Only rows for which EXPR holds: keys and started_at compared with literals, as in "
-            "\"tool = 'Bash' AND n_calls = 1\".  [default: all rows]",
-        ),
-    ] = None
     since: Annotated[
         str | None,
         typer.Option(
@@ -114,6 +126,29 @@ class Selected:
         str | None,
         typer.Option("--tz", metavar="ZONE", help="Time zone of days, hours, TIME.  [default: that of this machine]"),
     ] = None
+    classes: Annotated[
+        Path | None,
+        typer.Option("--classes", metavar="FILE", help="A .toml of tool classes.  [default: the bundled one]"),
+    ] = None
+
+    def options(self) -> dict[str, Any]:
+        """Give what the api takes, without what the user left open."""
+        return given(since=self.since, until=self.until, tz=self.tz)
+
+
+@dataclass(frozen=True, slots=True)
+class Selected(Located):
+    """Which trace, and which of its rows."""
+
+    where: Annotated[
+        str | None,
+        typer.Option(
+            "--where",
+            metavar="EXPR",
+            help="Only rows for which EXPR holds: keys and started_at compared with literals, as in "
+            "\"tool = 'Bash' AND n_calls = 1\".  [default: all rows]",
+        ),
+    ] = None
     unit: Annotated[
         Unit | None,
         typer.Option(
@@ -126,10 +161,6 @@ class Selected:
     rows: Annotated[
         Rows | None,
         typer.Option("--rows", metavar="ROWS", help="tool, human (waits for a person) or all.  [default: tool]"),
-    ] = None
-    classes: Annotated[
-        Path | None,
-        typer.Option("--classes", metavar="FILE", help="A .toml of tool classes.  [default: the bundled one]"),
     ] = None
 
     def options(self) -> dict[str, Any]:
@@ -201,6 +232,13 @@ class Output:
         Path | None,
         typer.Option("--chart", metavar="FILE", help="Also draw the result to FILE: .html, .svg, .png or .pdf."),
     ] = None
+    with_names: Annotated[
+        bool,
+        typer.Option(
+            "--with-names",
+            help="Also put the true names that ingest --keep-names kept into files and JSON.  [default: screen only]",
+        ),
+    ] = False
     quiet: Quiet = False
 
 

@@ -10,6 +10,7 @@ import typer
 import tracestat
 from tracestat.cli.cache import clear_command, list_command
 from tracestat.cli.calls import calls
+from tracestat.cli.export import tracelab_command
 from tracestat.cli.hazard import hazard
 from tracestat.cli.ingest import ingest
 from tracestat.cli.keys import keys
@@ -67,3 +68,7 @@ _cache = typer.Typer(help="What lies in the cache of traces that were read befor
 _cache.command("list", epilog=_example("cache list --json"))(list_command)
 _cache.command("clear", epilog=_example("cache clear"))(clear_command)
 app.add_typer(_cache, name="cache")
+
+_export = typer.Typer(help="Traces for other tools.", epilog=_example("export tracelab trace.duckdb -o trace.jsonl.gz"))
+_export.command("tracelab", epilog=_example("export tracelab trace.duckdb -o trace.jsonl.gz"))(tracelab_command)
+app.add_typer(_export, name="export")

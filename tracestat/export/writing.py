@@ -40,11 +40,10 @@ def replacing_lines(path: Path, endings: Sequence[str]) -> Iterator[Callable[[by
     target = Path(os.path.realpath(path))  # a link stays a link
     beside = target.with_name(f".{secrets.token_hex(6)}.part")
     try:
-        with beside.open("xb") as file:
-            with _packed(file, target.suffix.lower()) as write:
-                yield write
-            file.flush()
-            os.fsync(file.fileno())
+        with beside.open("xb") as file, _packed(file, target.suffix.lower()) as write:
+            yield write
+        with beside.open("rb+") as written:  # a compressor may have closed the file
+            os.fsync(written.fileno())
         beside.replace(target)
     except OSError as error:
         reason = error.strerror or "unknown reason"

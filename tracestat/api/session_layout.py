@@ -30,6 +30,10 @@ def _micros(moment: dt.datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
 
 
+def _moment(micros: int) -> dt.datetime:
+    return _EPOCH + micros * _MICROSECOND
+
+
 def _span(started_at: dt.datetime, seconds: float) -> Span:
     begin = _micros(started_at)
     return Span(begin, begin + max(round(seconds * 1e6), 0))
@@ -106,8 +110,8 @@ class Layout:
             lane=lane,
             track=track,
             state=state,
-            started_at=_EPOCH + span.begin * _MICROSECOND,
-            ended_at=_EPOCH + span.end * _MICROSECOND,
+            started_at=_moment(span.begin),
+            ended_at=_moment(span.end),
             seconds=(span.end - span.begin) / 1e6,
             elapsed=(span.begin - self._begin) / 1e6,
             **more,
@@ -211,8 +215,8 @@ class Layout:
             begin = max(begin, _micros(self._since))
         if self._until is not None:
             end = max([min(end, _micros(self._until)), *(_micros(bar.ended_at) for bar in self.steps)])
-        end = max(begin, end)
-        moment = [_EPOCH + value * _MICROSECOND if timed else None for value in (self._begin, begin, end)]
+        shown = bool(self.steps or self.bars)
+        end = max(begin, end) if shown else begin
         said = {row["is_subagent"] for row in calls} - {None}
         return SessionFacts(
             provider=found["provider"],
@@ -223,9 +227,9 @@ class Layout:
             rounds=len(rounds),
             calls=len(calls),
             is_subagent=True in said if said else None,
-            started_at=moment[0],
-            shown_from=moment[1],
-            shown_until=moment[2],
+            started_at=_moment(self._begin) if timed else None,
+            shown_from=_moment(begin) if shown else None,
+            shown_until=_moment(end) if shown else None,
             span_seconds=(end - begin) / 1e6,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -27,31 +27,34 @@ class Taken:
     """
 
     def __init__(self) -> None:
-        self._begins: list[int] = []
-        self._ends: list[int] = []
+        self._spans: list[Span] = []  # ascending by begin and by end alike
 
     def claim(self, span: Span) -> list[Span]:
-        """Take what is free of a stretch and give it; a moment is free unless it lies inside another stretch."""
-        place = bisect_right(self._ends, span.begin)
-        pieces: list[Span] = []
-        begin = span.begin
-        while place < len(self._begins) and self._begins[place] < span.end:
-            if self._begins[place] > begin:
-                pieces.append(Span(begin, self._begins[place]))
-            begin = self._ends[place]
-            place += 1
-        if begin < span.end or (span.begin == span.end and not self._inside(span.begin)):
-            pieces.append(Span(begin, span.end))
+        """Take what is free of a stretch and give it, in pieces where it is parted.
+
+        A moment is free unless it lies inside another stretch, and parts what is claimed around it later.
+        """
+        place = bisect_right(self._spans, span.begin, key=_end)
+        if span.begin == span.end:
+            inside = place < len(self._spans) and self._spans[place].begin < span.begin
+            pieces = [] if inside else [span]
+        else:
+            pieces = []
+            begin = span.begin
+            while place < len(self._spans) and self._spans[place].begin < span.end:
+                if self._spans[place].begin > begin:
+                    pieces.append(Span(begin, self._spans[place].begin))
+                begin = self._spans[place].end
+                place += 1
+            if begin < span.end:
+                pieces.append(Span(begin, span.end))
         for piece in pieces:
-            if piece.begin < piece.end:
-                at = bisect_left(self._begins, piece.begin)
-                self._begins.insert(at, piece.begin)
-                self._ends.insert(at, piece.end)
+            insort(self._spans, piece)
         return pieces
 
-    def _inside(self, moment: int) -> bool:
-        place = bisect_right(self._ends, moment)
-        return place < len(self._begins) and self._begins[place] < moment
+
+def _end(span: Span) -> int:
+    return span.end
 
 
 def answer_span(first: int, last: int, inputs: Sequence[int], outputs: Sequence[int]) -> tuple[Span, bool]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 __all__ = ["Fold", "Tick", "fold", "lines_of", "ticks_of"]
 
-_SHORT = 1 / 25  # a quiet stretch takes at most this share of the time in which something went on
+_SHORT = 1 / 14  # a quiet stretch takes at most this share of the time in which something went on
 _LINE = 1800.0
 _MOST_LINES = 6
 _STEPS = (0.1, 0.5, 1, 5, 10, 30, 60, 300, 600, 1800, 3600, 10_800, 21_600, 43_200, 86_400, 604_800)
@@ -87,7 +87,7 @@ def fold(begin: float, end: float, busy: Iterable[tuple[float, float]]) -> Fold:
         reach = max(reach, b)
     active = (end - begin) - sum(b - a for a, b in quiet)
     short = active * _SHORT
-    quiet = [(a, b) for a, b in quiet if short and b - a > 2 * short]
+    quiet = [(a, b) for a, b in quiet if short and b - a > 1.5 * short]
     knots, places = [begin], [0.0]
     for a, b in quiet:
         for moment, more in ((a, a - knots[-1]), (b, short)):
@@ -120,8 +120,8 @@ def ticks_of(folded: Fold, line: tuple[float, float], zero: dt.datetime) -> list
     """
     low, high = line
     step = next((step for step in _STEPS if (high - low) / step <= _MOST_TICKS), _STEPS[-1])
-    room = _ROOM * (high - low)
     found = [Tick(low, _moment(folded, low))]
+    days = [_day(found[0], zero)]
     # every stretch that is not shortened has its own first mark, where the time of day jumps
     for a, b in _open(folded):
         if folded.place(b) <= low or folded.place(a) >= high:
@@ -130,10 +130,16 @@ def ticks_of(folded: Fold, line: tuple[float, float], zero: dt.datetime) -> list
         moments += _round_times(max(a, _moment(folded, low)), min(b, _moment(folded, high)), step, zero)
         for moment in moments:
             place = folded.place(moment)
-            needed = _ROOM_OF_DATE * (high - low) if len(found) == 1 else room
-            if place - found[-1].place >= needed and place <= high - room:
+            # the mark before says its date where its day is a new one
+            room = _ROOM if days[-1:] == days[-2:-1] else _ROOM_OF_DATE
+            if place - found[-1].place >= room * (high - low) and place <= high - _ROOM * (high - low):
                 found.append(Tick(place, moment))
+                days.append(_day(found[-1], zero))
     return found
+
+
+def _day(tick: Tick, zero: dt.datetime) -> dt.date:
+    return (zero + dt.timedelta(seconds=tick.moment)).date()
 
 
 def _open(folded: Fold) -> Sequence[tuple[float, float]]:

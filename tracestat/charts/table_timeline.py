@@ -10,7 +10,7 @@ from tracestat.charts.table import Column, Table
 from tracestat.charts.words import MISSING, amount, count, counted, joined, percent, plain, seconds
 from tracestat.results import Bar, Head, TimelineResult
 
-__all__ = ["STATE_WORDS", "about", "local", "timeline_tables", "what"]
+__all__ = ["STATE_WORDS", "about", "local", "nothing", "timeline_tables", "what"]
 
 STATE_WORDS = {
     "model": "model",
@@ -50,6 +50,13 @@ def about(result: TimelineResult) -> list[str]:
     return [*lines, *made(head)]
 
 
+def nothing(result: TimelineResult) -> str:
+    """Say why there is nothing to show."""
+    if result.session.started_at is None:
+        return "no step to show: nothing of it has a time"
+    return f"no step to show: none began in this time; it began at {result.session.started_at:%Y-%m-%d %H:%M} UTC"
+
+
 def what(bar: Bar) -> str:
     """Name what ran: the tool with its command skeleton, and how many calls there were."""
     if bar.tool is None and bar.n_calls is None:
@@ -68,7 +75,7 @@ def timeline_tables(result: TimelineResult, top: int | None) -> list[Table]:
     title = titled(f"Session {plain(result.session.session)}", head)
     caption = tuple(about(result))
     if not result.steps:
-        return [Table(title, caption=(*caption, "no step to show: nothing of it has a time"), notes=head.notes)]
+        return [Table(title, caption=(*caption, nothing(result)), notes=head.notes)]
     return [_states(result, title, caption), _steps(result, top)]
 
 

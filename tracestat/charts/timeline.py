@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracestat.charts.folding import Fold, Tick, fold, lines_of, ticks_of
 from tracestat.charts.style import COLORS, GREY, INK, finished, heading, message, rows_of
-from tracestat.charts.table_timeline import STATE_WORDS, about, local, what
+from tracestat.charts.table_timeline import STATE_WORDS, about, local, nothing, what
 from tracestat.charts.words import amount, drawn, percent, plain, seconds, shorten
 from tracestat.results import Bar, Head, TimelineResult
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["draw_timeline"]
 
 _WIDTH, _ROW = 880, 17
-_LETTER = 6.0
+_LETTER, _NARROW_LETTER = 6.0, 4.5
 _LANES = {"model": "model", "wait": "waits", "tool": "tools", "job": "jobs", "agent": "sub-agents"}
 _COLORS = {
     "model": COLORS[0],
@@ -62,7 +62,7 @@ def draw_timeline(result: TimelineResult) -> alt.TopLevelMixin:
     title = f"Session {plain(facts.session)}"
     lines = [*about(result), *head.notes]
     if not result.bars or facts.shown_from is None or facts.shown_until is None or facts.started_at is None:
-        return finished(message("no step to draw: nothing of it has a time"), heading(title, lines, head, 560))
+        return finished(message(nothing(result)), heading(title, lines, head, 560))
     begin = (facts.shown_from - facts.started_at).total_seconds()
     busy = [(bar.elapsed, bar.elapsed + bar.seconds) for bar in result.bars if bar.lane != "wait"]
     end = max(begin + facts.span_seconds, *(bar.elapsed + bar.seconds for bar in result.bars))
@@ -111,7 +111,7 @@ def _panel(result: TimelineResult, folded: Fold, line: tuple[float, float]) -> a
     y = alt.Y("lane:N", sort=names, axis=lanes, scale=alt.Scale(domain=names, paddingInner=0.18, paddingOuter=0.1))
     layers: list[Any] = []
     grey = [
-        {"a": max(folded.place(a), low), "b": min(folded.place(b), high), "label": seconds(b - a), "lane": names[0]}
+        _grey(max(folded.place(a), low), min(folded.place(b), high), seconds(b - a), names[0], high - low)
         for a, b in folded.quiet
         if folded.place(b) > low and folded.place(a) < high
     ]
@@ -140,6 +140,12 @@ def _panel(result: TimelineResult, folded: Fold, line: tuple[float, float]) -> a
     return chart
 
 
+def _grey(left: float, right: float, label: str, lane: str, length: float) -> dict[str, Any]:
+    """Give a shortened stretch, with its length where there is room for it."""
+    fits = (right - left) / length * _WIDTH >= _NARROW_LETTER * len(label)
+    return {"a": left, "b": right, "lane": lane, "label": label if fits else ""}
+
+
 def _marks(result: TimelineResult, rows: Sequence[dict[str, Any]], y: alt.Y, x: alt.X) -> list[alt.Chart]:
     """Mark the ends that are no plain return."""
     import altair as alt
@@ -150,7 +156,7 @@ def _marks(result: TimelineResult, rows: Sequence[dict[str, Any]], y: alt.Y, x: 
     shape = alt.Shape(
         "end:N",
         scale=alt.Scale(domain=kinds, range=[_SHAPES[kind] for kind in kinds]),
-        legend=alt.Legend(title="      ended by", orient="top", titleOrient="left", columns=len(kinds)),
+        legend=alt.Legend(title="ended by", orient="top", titleOrient="left", columns=len(kinds)),
     )
     ends = [row for row in rows if row["end"] in kinds and row["ends"]]
     mark = alt.Chart(rows_of(ends)).mark_point(filled=True, size=24, color=INK, opacity=0.9)

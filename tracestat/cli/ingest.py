@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tracestat.cli.files import check_no_input
+from tracestat.cli.files import check_no_input, check_target, replacing
 from tracestat.cli.heads import plain_head, trace_info
 from tracestat.cli.options import Json, Quiet
 from tracestat.cli.output import document, print_tables
@@ -58,6 +58,19 @@ def ingest(
             help="Name the developer of each log after the first folder below SOURCE.  [default: none]",
         ),
     ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--map",
+            metavar="FIELD=COLUMN,...",
+            help="SOURCE is any table (.csv, .parquet, .jsonl) of tool calls: session, tool, start and end, or of "
+            "requests: session, arrival and end. Says which column serves for what, as text or as a .toml file.",
+        ),
+    ] = None,
+    keep_map: Annotated[
+        Path | None,
+        typer.Option("--keep-map", metavar="FILE.toml", help="Write the mapping to a file, for --map next time."),
+    ] = None,
     keep_names: Annotated[
         bool,
         typer.Option(
@@ -79,6 +92,7 @@ def ingest(
     """
     from tracestat.ingest import ingest as run
     from tracestat.ingest.logs.mine import require_log_folders
+    from tracestat.ingest.mapped import load_mapping
     from tracestat.store import is_store, open_store
 
     # a store may be named as its own source; a folder may hold the store that is written
@@ -87,6 +101,14 @@ def ingest(
         places += [folder.place for folder in require_log_folders()]
     if not places:
         raise UsageError("ingest needs a SOURCE, or --mine")
+    if columns is not None and mine:
+        raise UsageError("--map is for tables: leave out --mine")
+    mapping = None if columns is None else load_mapping(columns)
+    if keep_map is not None:
+        if mapping is None:
+            raise UsageError("--keep-map keeps what --map says: give --map too")
+        check_target(keep_map, "--keep-map", (".toml",))
+        check_no_input(keep_map, "--keep-map", places)
     check_no_input(output, "-o", [place for place in places if not place.is_dir() and not is_store(place)])
     with progress_bar("reading", quiet=quiet) as progress:
         report = run(
@@ -96,8 +118,12 @@ def ingest(
             developer=developer,
             developer_from=developer_from,
             keep_names=keep_names,
+            mapping=mapping,
             progress=progress,
         )
+    if keep_map is not None and mapping is not None:
+        with replacing(keep_map, "--keep-map") as beside:
+            beside.write_text(mapping.to_toml(), encoding="utf-8")
     with open_store(output) as trace:
         head = plain_head("ingest", trace=trace_info(trace), synthetic=trace.synthetic)
     if json:
@@ -116,7 +142,8 @@ def _table(report: IngestReport, name: str, *, synthetic: bool) -> Table:
     done = "written" if report.changed else "already held all of it and was left as it is"
     listed = [source for source in report.sources if not source.is_log]
     logs = [source for source in report.sources if source.is_log]
-    notes = [f"{source.path}: {source.note}" for source in listed if source.note] + _log_notes(logs)
+    notes = [line for source in listed for line in source.told]
+    notes += [f"{source.path}: {source.note}" for source in listed if source.note] + _log_notes(logs)
     inside = [
         counted(sum(getattr(source, part) for source in report.sources), what)
         for part, what in (("calls_rejected", "call"), ("events_rejected", "event"))

@@ -21,17 +21,18 @@ from tracestat.errors import TracestatError
 from tracestat.ingest.blocks import Compression, LineFile
 from tracestat.ingest.logs.format import Format
 from tracestat.ingest.logs.formats import FORMATS
+from tracestat.ingest.mapped.mapping import Mapping
 from tracestat.store import attach_read_only, is_locked, tables_of
 
-__all__ = ["ACCEPTED", "COLUMNS", "Found", "Kind", "Table", "find_sources", "walk"]
+__all__ = ["ACCEPTED", "COLUMNS", "Found", "Kind", "Table", "find_sources", "find_tables", "walk"]
 
 # One of these, or the kind of a format of raw logs
 Kind: TypeAlias = str
 Table: TypeAlias = Literal["rounds", "tool_calls", "timing_events"]
 
 ACCEPTED: Final = (
-    "accepted are TraceLab's .jsonl (plain, gzip or zstd), .duckdb and Parquet folder, tracestat's own stores, and the "
-    "logs of agents"
+    "accepted are TraceLab's .jsonl (plain, gzip or zstd), .duckdb and Parquet folder, tracestat's own stores, logs of "
+    "agents, and any table with --map"
 )
 _HEAD_BYTES: Final = 1 << 16
 _HEAD_LINES: Final = 100
@@ -84,6 +85,8 @@ class Found:
         The format of a raw log.
     root : Path or None
         The folder that was named and holds it.
+    mapping : Mapping or None
+        Which column of a plain table serves for what.
     """
 
     kind: Kind
@@ -92,6 +95,7 @@ class Found:
     parts: dict[Table, tuple[Path, ...]] = field(default_factory=dict)
     log: Format | None = None
     root: Path | None = None
+    mapping: Mapping | None = None
 
     @property
     def shown(self) -> str:
@@ -126,6 +130,26 @@ class _OneParquet:
 
     path: Path
     table: Table | None
+
+
+def find_tables(sources: Sequence[Path], mapping: Mapping) -> list[Found]:
+    """Take sources for plain tables that a mapping describes.
+
+    Raises
+    ------
+    TracestatError
+        A source does not exist, or is a folder.
+    """
+    found = []
+    for source in sources:
+        place = source.absolute()
+        if not place.is_file():
+            reason = "a folder: name the tables in it" if place.is_dir() else "no such file"
+            raise TracestatError(f"{place.name}: {reason}")
+        found.append(
+            Found(f"table of {'tool calls' if mapping.form == 'calls' else 'requests'}", place, mapping=mapping)
+        )
+    return found
 
 
 def find_sources(sources: Sequence[Path], *, but: Path | None = None) -> list[Found]:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from tracestat.errors import TracestatError
 from tracestat.ingest.copy import StoredSource, stored_path_keys, stored_sources
-from tracestat.ingest.detect import Found, find_sources
+from tracestat.ingest.detect import Found, find_sources, find_tables
 from tracestat.ingest.logs.formats import format_of
 from tracestat.ingest.logs.planned import PlannedLog, developer_of, log_states, planned
+from tracestat.ingest.mapped import Mapping
 from tracestat.ingest.readers import READ_MEMORY, content_hash
 from tracestat.ingest.report import State
 from tracestat.store import SCHEMA_VERSION, Trace, open_store, store_version
@@ -106,6 +107,7 @@ def make_plan(
     developer_from: str | None = None,
     again: bool = False,
     only_named: bool = False,
+    mapping: Mapping | None = None,
     opened: ExitStack,
 ) -> Plan:
     """Decide what becomes of every source.
@@ -124,6 +126,8 @@ def make_plan(
         Read raw logs from their start.
     only_named : bool
         Drop raw logs of the store that are not among the sources.
+    mapping : Mapping, optional
+        The sources are plain tables of this form.
     opened : ExitStack
         Takes the stores that the plan copies from.
 
@@ -136,7 +140,7 @@ def make_plan(
     TracestatError
         A source is not readable, or ``out`` is something else or of another version.
     """
-    found = find_sources(sources, but=out)
+    found = find_sources(sources, but=out) if mapping is None else find_tables(sources, mapping)
     plan = Plan([], [], [])
     _already_there(plan, out, found, opened)
     compare = bool(plan.sources) or sum(source.log is None for source in found) > 1

@@ -16,6 +16,7 @@ from tracestat.ingest.batch import Batch, moved
 from tracestat.ingest.blocks import LineFile
 from tracestat.ingest.columns import CALL_COLUMNS, EVENT_COLUMNS, ROUND_COLUMNS
 from tracestat.ingest.detect import Found, Table
+from tracestat.ingest.mapped import MappedTable, Mapping
 from tracestat.ingest.pipeline import in_order
 from tracestat.ingest.tables import read_tables
 from tracestat.ingest.tracelab_json import read_block
@@ -53,6 +54,10 @@ class Reader(ABC):
         Bytes, once all batches were read.
     note : str or None
         What else a reader of the store should know.
+    told : tuple of str
+        How a plain table was read, for the screen.
+    rows : (int, int) or None
+        Rows read and rejected, where these are not rounds.
     """
 
     def __init__(self, found: Found, *, on_bytes: OnBytes, workers: int) -> None:
@@ -62,13 +67,15 @@ class Reader(ABC):
         self.sha256 = ""
         self.size = 0
         self.note: str | None = None
+        self.told: tuple[str, ...] = ()
+        self.rows: tuple[int, int] | None = None
 
     @abstractmethod
     def batches(self) -> Iterator[Batch]:
         """Give the rows; ``row`` is the place of a round in the source."""
 
 
-def reader_of(found: Found, *, on_bytes: OnBytes, workers: int) -> Reader:
+def reader_of(found: Found, *, on_bytes: OnBytes, workers: int, force: bool = False) -> Reader:
     """Give the reader of a source.
 
     Parameters
@@ -79,7 +86,11 @@ def reader_of(found: Found, *, on_bytes: OnBytes, workers: int) -> Reader:
         Told of the bytes of the source as they are read.
     workers : int
         Threads that may parse at once.
+    force : bool
+        Read a plain table most of which is damaged.
     """
+    if found.mapping is not None:
+        return _Mapped(found, found.mapping, on_bytes=on_bytes, workers=workers, force=force)
     kinds: dict[str, type[Reader]] = {
         "TraceLab JSONL": _Lines,
         "TraceLab DuckDB": _DuckDB,
@@ -97,6 +108,8 @@ def content_hash(found: Found) -> str:
         A file cannot be read.
     """
     hashes = [_file_hash(path) for path in found.files]
+    if found.mapping is not None:  # read otherwise, it is another source
+        return hashlib.sha256(f"{hashes[0]}\n{found.mapping.to_toml()}".encode()).hexdigest()
     if len(hashes) == 1:
         return hashes[0]
     tables: list[str] = [table for table, paths in found.parts.items() for _ in paths]
@@ -176,6 +189,23 @@ class _Parquet(Reader):
     def stream(self, table: Table) -> Iterator[pa.RecordBatch]:
         for path in self.found.parts[table]:
             yield from _parquet_batches(path, _PARQUET_COLUMNS[table])
+
+
+class _Mapped(Reader):
+    """A plain table, of which a mapping says which column serves for what."""
+
+    def __init__(self, found: Found, mapping: Mapping, *, on_bytes: OnBytes, workers: int, force: bool) -> None:
+        super().__init__(found, on_bytes=on_bytes, workers=workers)
+        self._table = MappedTable(
+            found.place, mapping, shown=found.shown, force=force, on_bytes=on_bytes, threads=workers
+        )
+
+    def batches(self) -> Iterator[Batch]:
+        yield from self._table.batches()
+        self.sha256 = content_hash(self.found)
+        self.size = self.found.place.stat().st_size
+        self.note, self.told = self._table.note, self._table.told
+        self.rows = (self._table.read, self._table.rejected)
 
 
 def _parquet_batches(path: Path, columns: set[str]) -> Iterator[pa.RecordBatch]:

@@ -39,6 +39,8 @@ class SourceReport:
         Calls of a raw log that were left out, by reason.
     understood : dict of str to int
         What was understood of a raw log: calls, results and the like, copies with them.
+    told : tuple of str
+        How a plain table was read: which column serves for what, units, times.
     """
 
     path: str
@@ -55,6 +57,7 @@ class SourceReport:
     note: str | None = None
     left_out: dict[str, int] = field(default_factory=dict)
     understood: dict[str, int] = field(default_factory=dict)
+    told: tuple[str, ...] = ()
 
     @property
     def is_log(self) -> bool:
@@ -64,9 +67,10 @@ class SourceReport:
     def to_dict(self) -> dict[str, Json]:
         """Give the JSON form."""
         made: dict[str, Json] = {name: getattr(self, name) for name in self.__slots__}
-        for name in ("left_out", "understood"):
+        made["told"] = list(self.told)
+        for name in ("left_out", "understood", "told"):
             if not made[name]:
-                del made[name]  # of raw logs only
+                del made[name]  # of raw logs, and of plain tables
         return made
 
 

@@ -22,6 +22,7 @@ from tracestat.ingest.logs.building import read_logs, write_logs
 from tracestat.ingest.logs.numbering import Numbering
 from tracestat.ingest.logs.planned import PlannedLog
 from tracestat.ingest.logs.reading import LogReader
+from tracestat.ingest.mapped import Mapping
 from tracestat.ingest.plan import Plan, Planned, make_plan, path_key
 from tracestat.ingest.readers import Reader, reader_of
 from tracestat.ingest.report import IngestReport, SourceReport, State
@@ -46,6 +47,7 @@ def ingest(
     developer_from: str | None = None,
     only_named: bool = False,
     keep_names: bool = False,
+    mapping: Mapping | None = None,
     progress: Progress | None = None,
     threads: int | None = None,
     memory_limit: str = MEMORY_LIMIT,
@@ -70,6 +72,8 @@ def ingest(
     keep_names : bool
         Write the true names of private executables, tools, models and projects to a file next to the store, readable
         by its owner only (:mod:`tracestat.private_names`).
+    mapping : Mapping, optional
+        The sources are plain tables, and this says which column serves for what (:mod:`tracestat.ingest.mapped`).
     progress : callable, optional
         Called with (bytes done, bytes in all).
     threads : int, optional
@@ -100,6 +104,7 @@ def ingest(
             developer_from=developer_from,
             only_named=only_named,
             again=keep_names and names is None,
+            mapping=mapping,
             opened=opened,
         )
         if target.exists() and plan.changes_nothing:
@@ -133,7 +138,7 @@ class _Work:
         self._workers = workers
         self._keep_names = keep_names
         self._seen: dict[tuple[str, str], str] = {}
-        self._numbers: dict[tuple[str, str], str] = {}
+        self._numbering: Numbering | None = None
         self._progress = progress
         self._log_bytes = sum(_size(entry.found) for entry in plan.logs if entry.found)
         self._total = sum(_size(entry.read) for entry in plan.sources if entry.read) + self._log_bytes
@@ -161,26 +166,33 @@ class _Work:
             on_bytes=self._count,
         ) as reader:
             known = read_logs(entries, reader, force=self._force)
-        numbering = Numbering(writer.largest_custom_numbers())
-        reports = write_logs(writer, known, numbering)
-        self._seen, self._numbers = reader.seen, numbering.numbers
-        return reports
+        self._seen = reader.seen
+        return write_logs(writer, known, self._numbers(writer))
+
+    def _numbers(self, writer: StoreWriter) -> Numbering:
+        """Give what numbers the private names of this ingest, behind those of all sources so far."""
+        if self._numbering is None:
+            self._numbering = Numbering(writer.largest_custom_numbers())
+        return self._numbering
 
     def names(self, before: PrivateNames | None) -> PrivateNames:
         """Give the true names known now."""
         seen = {**(before.seen if before else {}), **{" ".join(key): name for key, name in self._seen.items()}}
-        shown = {name: seen[" ".join(key)] for key, name in self._numbers.items() if " ".join(key) in seen}
+        numbers = self._numbering.numbers if self._numbering else {}
+        shown = {name: seen[" ".join(key)] for key, name in numbers.items() if " ".join(key) in seen}
         projects = {key.removeprefix("project "): name for key, name in seen.items() if key.startswith("project ")}
         return PrivateNames(dict(sorted(seen.items())), shown | projects)
 
     def _read(self, writer: StoreWriter, entry: Planned, found: Found) -> SourceReport:
-        reader = reader_of(found, on_bytes=self._count, workers=self._workers)
+        reader = reader_of(found, on_bytes=self._count, workers=self._workers, force=self._force)
         reasons: Counter[str] = Counter()
         for batch in reader.batches():
+            if found.mapping is not None:
+                batch = self._numbers(writer).apply_to(batch)
             reasons.update(reject.reason for reject in batch.rejects if reject.part == "round")
             writer.add(_of_developer(batch, entry.developer))
         tally = writer.tally
-        if 2 * tally.rows_rejected > tally.read and not self._force:
+        if reader.rows is None and 2 * tally.rows_rejected > tally.read and not self._force:
             ((reason, _),) = reasons.most_common(1)
             raise TracestatError(
                 f"{found.shown}: {tally.rows_rejected:,} of {tally.read:,} rows cannot be read (most often: {reason}): "
@@ -188,7 +200,11 @@ class _Work:
             )
         before = entry.before.identities() if entry.before else None
         new = writer.end_source(lambda t, first, last: _row(reader, entry, t, first, last), before=before)
-        return _reported(entry.state, found.shown, found.format, tally, new, reader.note)
+        report = _reported(entry.state, found.shown, found.format, tally, new, reader.note)
+        if reader.rows is None:
+            return report
+        read, rejected = reader.rows
+        return replace(report, rows=read, kept=read - rejected, rejected=rejected, calls_rejected=0, told=reader.told)
 
 
 def _copy(writer: StoreWriter, entry: Planned, stored: StoredSource) -> SourceReport:
@@ -206,6 +222,7 @@ def _copy(writer: StoreWriter, entry: Planned, stored: StoredSource) -> SourceRe
 
 def _row(reader: Reader, entry: Planned, tally: Tally, first: int | None, last: int | None) -> SourceRow:
     found = reader.found
+    read, rejected = reader.rows or (tally.read, tally.rows_rejected)
     return SourceRow(
         source=found.shown,
         format=found.format,
@@ -215,10 +232,10 @@ def _row(reader: Reader, entry: Planned, tally: Tally, first: int | None, last: 
         developer=entry.developer,
         first_round_pk=first,
         last_round_pk=last,
-        rows_read=tally.read,
-        rows_kept=tally.kept,
-        rows_rejected=tally.rows_rejected,
-        calls_rejected=tally.calls_rejected,
+        rows_read=read,
+        rows_kept=read - rejected,
+        rows_rejected=rejected,
+        calls_rejected=0 if reader.rows else tally.calls_rejected,
         events_rejected=tally.events_rejected,
         rows_repaired=tally.repaired,
         note=reader.note,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
+import pyarrow as pa
+
+from tracestat.ingest.batch import Batch
 from tracestat.ingest.logs.model import Round, Shell
 from tracestat.ingest.logs.names import TOKEN
 
@@ -44,6 +47,28 @@ class Numbering:
             for event in made.events:
                 event.tool = self._of("tool", event.tool)
 
+    def apply_to(self, batch: Batch) -> Batch:
+        """Give a batch of tables with its tokens replaced."""
+        return replace(
+            batch,
+            rounds=_mapped(batch.rounds, "model", lambda name: self._of("model", name)),
+            calls=self._calls(batch.calls),
+            events=_mapped(batch.events, "tool_name", lambda name: self._of("tool", name)),
+        )
+
+    def _calls(self, calls: pa.Table) -> pa.Table:
+        calls = _mapped(calls, "tool_name", lambda name: self._of("tool", name))
+        calls = _mapped(calls, "command_skeleton", self._skeleton)
+        lists = calls["executables"].to_pylist()
+        if not any(lists):
+            return calls
+        named = [None if names is None else [self._of("executable", name) for name in names] for names in lists]
+        at = calls.schema.get_field_index("executables")
+        return calls.set_column(at, calls.schema.field(at), pa.array(named, calls.schema.field(at).type))
+
+    def _skeleton(self, skeleton: str) -> str:
+        return " ".join(self._of("executable", word) or "" for word in skeleton.split(" "))
+
     def _of(self, kind: str, name: str | None) -> str | None:
         if name is None or not TOKEN.fullmatch(name):
             return name
@@ -59,5 +84,15 @@ class Numbering:
         return replace(
             shell,
             executables=tuple(self._of("executable", name) or "" for name in shell.executables),
-            skeleton=" ".join(self._of("executable", word) or "" for word in shell.skeleton.split(" ")),
+            skeleton=self._skeleton(shell.skeleton),
         )
+
+
+def _mapped(table: pa.Table, column: str, change: Callable[[str], str | None]) -> pa.Table:
+    """Change the distinct values of a column, of which a table repeats few."""
+    at = table.schema.get_field_index(column)
+    coded = table.column(at).combine_chunks().dictionary_encode()
+    values = [change(value) for value in coded.dictionary.to_pylist()]
+    if values == coded.dictionary.to_pylist():
+        return table
+    return table.set_column(at, table.schema.field(at), pa.array(values, pa.string()).take(coded.indices))

@@ -26,7 +26,7 @@ LAYERS = (
     ("durations",),
     ("ingest",),
     ("store",),
-    ("queries", "results", "filters", "cache", "user_key", "private_names"),
+    ("queries", "results", "filters", "cache", "user_key", "private_names", "own_logs"),
     ("errors",),
 )
 ORDERED = ("simulate", "policy", "forecast", "survival")

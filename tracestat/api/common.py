@@ -16,7 +16,7 @@ from tracestat.store import Trace, is_store, open_store
 if TYPE_CHECKING:
     import polars as pl
 
-    from tracestat.ingest.logs.mine import LogFolder
+    from tracestat.own_logs import LogFolder
 
 __all__ = [
     "Excluded",
@@ -105,7 +105,7 @@ def open_trace(
 
 
 def _own_folders() -> list[LogFolder]:
-    from tracestat.ingest.logs.mine import require_log_folders
+    from tracestat.own_logs import require_log_folders
 
     return require_log_folders()
 

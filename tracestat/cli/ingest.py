@@ -91,8 +91,8 @@ def ingest(
     stands in its table rejects, with source, line and reason.
     """
     from tracestat.ingest import ingest as run
-    from tracestat.ingest.logs.mine import require_log_folders
     from tracestat.ingest.mapped import load_mapping
+    from tracestat.own_logs import require_log_folders
     from tracestat.store import is_store, open_store
 
     # a store may be named as its own source; a folder may hold the store that is written

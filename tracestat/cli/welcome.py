@@ -31,7 +31,7 @@ _TAIL = "All commands: tracestat --help"
 
 def welcome() -> None:
     """Print what there is to read, and the one command to run next."""
-    from tracestat.ingest.logs.mine import log_folders
+    from tracestat.own_logs import log_folders
 
     found = log_folders()
     width = max((len(folder.shown) for folder in found), default=0)

@@ -12,7 +12,7 @@ import pytest
 from tests.ingest.logs.test_growth import session
 from tracestat.errors import TracestatError
 from tracestat.ingest import detect, ingest
-from tracestat.ingest.logs.mine import log_folders, require_log_folders
+from tracestat.own_logs import log_folders, require_log_folders
 from tracestat.store import open_store
 
 ROLLOUT = [

@@ -51,6 +51,7 @@ ARGUMENTS: dict[str, list[list[str]]] = {
         ["--min-n", "1000000"],
         ["--where", "tool = 'none such'"],
     ],
+    "timeline": [["longest"], ["latest"], ["latest", "--until", "2020-01-01"]],
 }
 CASES = [(command, arguments) for command in ARGUMENTS for arguments in ARGUMENTS[command]]
 HEAD = (
@@ -93,6 +94,7 @@ OWN = {
     "survival": ("curve",),
     "keys": ("keys",),
     "calls": ("calls",),
+    "timeline": ("session", "totals", "steps", "bars"),
     "ingest": ("sources", "tables"),
     "synth": ("files",),
     "cache_list": ("files",),
@@ -135,7 +137,7 @@ def documents(ask: Ask, tmp_path: Path) -> Callable[[str], dict[str, Any]]:
 
     def document(command: str) -> dict[str, Any]:
         if command in ARGUMENTS:
-            return ask(command)
+            return ask(command, *ARGUMENTS[command][0])
         made = ask("synth", "-o", tmp_path / "a.jsonl", "--sessions", "3")
         if command == "synth":
             return made
@@ -171,7 +173,7 @@ def test_other_document_keeps_to_its_schema(documents: Callable[[str], dict[str,
 
 @pytest.mark.parametrize("command", list(ARGUMENTS))
 def test_answer_about_the_real_trace_keeps_to_its_schema(ask: Ask, real_trace: Path, command: str) -> None:
-    assert wrong(command, ask(command, real_trace)) == []
+    assert wrong(command, ask(command, *ARGUMENTS[command][0], real_trace)) == []
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.charts.conftest import HOSTILE, head
 from tracestat.charts import draw
 from tracestat.charts.folding import fold, lines_of, ticks_of
-from tracestat.charts.perfetto import perfetto_text
+from tracestat.charts.perfetto import perfetto_trace
 from tracestat.charts.tables import tables_of, to_text
 from tracestat.results import Bar, SessionFacts, StateTotal, TimelineResult
 
@@ -167,7 +167,7 @@ def test_titles_say_synthetic_and_how_it_was_made() -> None:
 def test_nothing_to_show_is_said() -> None:
     assert "nothing of it has a time" in repr(empty())
     assert "nothing of it has a time" in draw(empty()).to_json()
-    document = json.loads(perfetto_text(empty()))
+    document = perfetto_trace(empty())
     assert [event["ph"] for event in document["traceEvents"]] == ["M"]
 
 
@@ -209,13 +209,13 @@ def test_long_tables_are_cut_with_a_line_that_says_how_to_see_all() -> None:
 
 
 def slices(result: TimelineResult) -> list[dict[str, Any]]:
-    document = json.loads(perfetto_text(result))
+    document = perfetto_trace(result)
     assert set(document) == {"traceEvents", "displayTimeUnit", "otherData"}
     return [event for event in document["traceEvents"] if event["ph"] == "X"]
 
 
 def test_a_perfetto_trace_names_its_tracks_and_counts_microseconds() -> None:
-    document = json.loads(perfetto_text(timeline(synthetic=True)))
+    document = perfetto_trace(timeline(synthetic=True))
     events = document["traceEvents"]
     names = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
     assert list(names.values()) == ["steps", "model", "waits", "tools 1", "tools 2", "jobs", "sub-agents"]

@@ -14,6 +14,7 @@ COMMANDS = [
     ["summary"],
     ["survival"],
     ["hazard"],
+    ["timeline"],
     ["synth"],
     ["cache", "list"],
     ["cache", "clear"],

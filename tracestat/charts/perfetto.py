@@ -7,14 +7,12 @@ its own.
 from __future__ import annotations
 
 import datetime as dt
-import json
-from typing import Any
 
 from tracestat.charts.captions import SYNTHETIC
 from tracestat.charts.words import drawn
 from tracestat.results import Bar, Json, TimelineResult, as_json
 
-__all__ = ["perfetto_text"]
+__all__ = ["perfetto_trace"]
 
 _PROCESS = 1
 _LANES = {"step": "steps", "model": "model", "wait": "waits", "tool": "tools", "job": "jobs", "agent": "sub-agents"}
@@ -24,8 +22,8 @@ _ARGUMENTS = (
 )
 
 
-def perfetto_text(result: TimelineResult) -> str:
-    """Give a session as JSON text in the Trace Event Format.
+def perfetto_trace(result: TimelineResult) -> dict[str, Json]:
+    """Give a session as JSON data in the Trace Event Format.
 
     Parameters
     ----------
@@ -33,7 +31,7 @@ def perfetto_text(result: TimelineResult) -> str:
 
     Returns
     -------
-    str
+    dict
         One object: ``traceEvents`` (``X`` events with times in microseconds since the session's begin, ``M`` events
         with the names of tracks), ``displayTimeUnit``, ``otherData`` (how it was made).
     """
@@ -42,7 +40,7 @@ def perfetto_text(result: TimelineResult) -> str:
     threads: dict[tuple[str, int], int] = {}
     for lane, track in [*([("step", 0)] if result.steps else []), *result.tracks()]:
         threads[lane, track] = len(threads) + 1
-    events: list[dict[str, Any]] = [_named("process_name", f"{mark}session {drawn(facts.session)}")]
+    events: list[Json] = [_named("process_name", f"{mark}session {drawn(facts.session)}")]
     for (lane, track), thread in threads.items():
         more = f" {track + 1}" if (lane, 1) in threads else ""
         events.append(_named("thread_name", f"{_LANES[lane]}{more}", thread))
@@ -51,15 +49,14 @@ def perfetto_text(result: TimelineResult) -> str:
     events += [_slice(bar, threads[bar.lane, bar.track], zero) for bar in (*result.steps, *result.bars)]
     made = {name: as_json(getattr(head, name)) for name in ("schema", "tracestat", "synthetic", "trace")}
     other = {**made, "session": facts.session, "started_at": None if zero is None else f"{zero.isoformat()}Z"}
-    document = {"traceEvents": events, "displayTimeUnit": "ms", "otherData": other}
-    return json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n"
+    return {"traceEvents": events, "displayTimeUnit": "ms", "otherData": other}
 
 
-def _named(what: str, name: str, thread: int = 0) -> dict[str, Any]:
+def _named(what: str, name: str, thread: int = 0) -> dict[str, Json]:
     return {"ph": "M", "name": what, "pid": _PROCESS, "tid": thread, "args": {"name": name}}
 
 
-def _slice(bar: Bar, thread: int, zero: dt.datetime | None) -> dict[str, Any]:
+def _slice(bar: Bar, thread: int, zero: dt.datetime | None) -> dict[str, Json]:
     arguments: dict[str, Json] = {
         name: getattr(bar, name)
         for name in _ARGUMENTS

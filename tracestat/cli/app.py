@@ -18,6 +18,7 @@ from tracestat.cli.screen import say
 from tracestat.cli.summary import summary
 from tracestat.cli.survival import survival
 from tracestat.cli.synth import synth
+from tracestat.cli.timeline import timeline
 from tracestat.cli.welcome import welcome
 
 __all__ = ["app"]
@@ -59,6 +60,7 @@ _EXAMPLES: dict[Callable[..., None], str] = {
     summary: "summary trace.duckdb --by provider,tool_class --sort time",
     survival: "survival trace.duckdb --by tool_class --chart curves.html",
     hazard: "hazard trace.duckdb --by provider,tool_class --cut-at 5,120,600 -o hazard.parquet",
+    timeline: "timeline longest trace.duckdb --chart session.html --perfetto session.json",
     synth: "synth -o big.jsonl.gz --sessions 5000 --developers 40 --seed 1",
 }
 for _command, _arguments in _EXAMPLES.items():

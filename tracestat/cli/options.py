@@ -80,7 +80,7 @@ Session = Annotated[
     str,
     typer.Argument(
         metavar="SESSION",
-        help="The id of a session or the begin of it; DEVELOPER/ID where several developers have it; longest or latest.",
+        help="The id of a session or the begin of it; DEVELOPER/ID where several have it; longest or latest.",
         show_default=False,
     ),
 ]

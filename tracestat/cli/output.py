@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from tracestat.charts.tables import Table
     from tracestat.results import Json, Result
 
-__all__ = ["CHART_ENDINGS", "DATA_ENDINGS", "check_output", "document", "print_files", "print_tables", "remark", "show"]
+__all__ = [
+    "CHART_ENDINGS",
+    "DATA_ENDINGS",
+    "check_output",
+    "document",
+    "print_files",
+    "print_tables",
+    "remark",
+    "show",
+    "with_names",
+]
 
 DATA_ENDINGS = (".parquet", ".csv", ".json")
 CHART_ENDINGS = (".html", ".svg", ".png", ".pdf")
@@ -63,12 +73,12 @@ def show(result: Result, output: Output, shown: Shown | None = None, *, names: M
         if outside:
             import altair as alt
 
-            spec = _with_names(chart.to_dict(), outside)
+            spec = with_names(chart.to_dict(), outside)
             chart = alt.Chart.from_dict(dict(spec) if isinstance(spec, Mapping) else {})
         save(chart, Path(os.path.realpath(output.chart)))  # a link stays a link
         remark(f"wrote {output.chart.name}", quiet=output.quiet)
     if output.json:
-        say(document(_with_names(result.to_dict(), outside)))
+        say(document(with_names(result.to_dict(), outside)))
         return
     from tracestat.charts.tables import tables_of
 
@@ -77,14 +87,14 @@ def show(result: Result, output: Output, shown: Shown | None = None, *, names: M
     print_tables([_named(table, names) for table in tables] if names else tables)
 
 
-def _with_names(value: Json, names: Mapping[str, str]) -> Json:
+def with_names(value: Json, names: Mapping[str, str]) -> Json:
     """Put true names into every text of JSON data."""
     if isinstance(value, str):
         return true_names(value, names)
     if isinstance(value, list):
-        return [_with_names(item, names) for item in value]
+        return [with_names(item, names) for item in value]
     if isinstance(value, dict):
-        return {key: _with_names(item, names) for key, item in value.items()}
+        return {key: with_names(item, names) for key, item in value.items()}
     return value
 
 
@@ -122,7 +132,7 @@ def _write_numbers(result: Result, path: Path, names: Mapping[str, str], *, quie
     ending = path.suffix.lower()
     with replacing(path, "-o") as beside:
         if ending == ".json":
-            beside.write_text(document(_with_names(result.to_dict(), names)), encoding="utf-8")
+            beside.write_text(document(with_names(result.to_dict(), names)), encoding="utf-8")
             remark(f"wrote {path.name}", quiet=quiet)
             return
         frame = _marked(result)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from tracestat.results.base import Result
+from tracestat.results.interval import Json
 
 if TYPE_CHECKING:
     import polars as pl
@@ -124,11 +125,11 @@ class TimelineResult(Result):
         rows = [dataclasses.asdict(bar) for bar in (*self.steps, *self.bars)]
         return pl.DataFrame(rows, schema=_columns())
 
-    def to_perfetto(self) -> str:
-        """Give the session as a trace that ui.perfetto.dev opens: JSON text."""
-        from tracestat.charts.perfetto import perfetto_text
+    def to_perfetto(self) -> dict[str, Json]:
+        """Give the session as a trace that ui.perfetto.dev opens: JSON data for a file."""
+        from tracestat.charts.perfetto import perfetto_trace
 
-        return perfetto_text(self)
+        return perfetto_trace(self)
 
     def tracks(self) -> Sequence[tuple[str, int]]:
         """Give the lanes and tracks that have bars, from top to bottom."""

@@ -3,17 +3,27 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from pathlib import Path
-from typing import get_args
+from typing import get_args, get_type_hints
 
 import pytest
 import typer
 
 from tracestat import durations
 from tracestat.cli import options
-from tracestat.cli.options import Clocked, Estimated, Output, Selected, Shown, check_definition, expand, given
+from tracestat.cli.options import (
+    Clocked,
+    Estimated,
+    Located,
+    Output,
+    Selected,
+    Shown,
+    check_definition,
+    expand,
+    given,
+)
 from tracestat.errors import UsageError
 
-GROUPS = (Selected, Clocked, Estimated, Shown, Output)
+GROUPS = (Located, Selected, Clocked, Estimated, Shown, Output)
 
 
 def test_expanded_command_shows_single_options_and_gets_the_groups() -> None:
@@ -24,10 +34,11 @@ def test_expanded_command_shows_single_options_and_gets_the_groups() -> None:
         """Help text."""
         seen.append((extra, clocked, output))
 
-    assert list(inspect.signature(command).parameters) == ["extra", "clock", "json", "output", "chart", "quiet"]
+    names = ["extra", "clock", "json", "output", "chart", "with_names", "quiet"]
+    assert list(inspect.signature(command).parameters) == names
     assert command.__doc__ == "Help text."
-    command(extra=1, clock="internal", json=True, output=Path("a.csv"), chart=None, quiet=False)
-    assert seen == [(1, Clocked("internal"), Output(True, Path("a.csv"), None, False))]
+    command(extra=1, clock="internal", json=True, output=Path("a.csv"), chart=None, with_names=False, quiet=False)
+    assert seen == [(1, Clocked("internal"), Output(json=True, output=Path("a.csv")))]
 
 
 def test_what_the_user_left_open_is_left_to_the_api() -> None:
@@ -57,7 +68,7 @@ def test_every_choice_reaches_the_api() -> None:
 
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.__name__)
 def test_every_option_has_help(group: type) -> None:
-    hints = inspect.get_annotations(group, eval_str=True, globals=vars(options))
+    hints = get_type_hints(group, include_extras=True)
     for field in dataclasses.fields(group):
         [option] = hints[field.name].__metadata__
         assert option.help, field.name

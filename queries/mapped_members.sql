@@ -1,7 +1,7 @@
 -- grain: one row per good row, in its round
 -- keys: line
 -- columns: as mapped_placed, with row (place of the round in the trace: by session, then time), round_index, twin
---   (rounds of a session that begin at one time are told apart by it), first_us, is_first (first line of its round)
+--   (rounds of a session that begin at one time are told apart by it), first_us, n_lines of its round, is_first (first line of it)
 -- invariants: a request is a round; calls are of one round when they name the same request in a session, or, in a
 --   table that names none, when they are of one block: a model goes on only when all results are back; round_index
 --   from 0 in a session
@@ -12,7 +12,7 @@ WITH keyed AS (
     FROM mapped_placed
 ),
 grouped AS (
-    SELECT session_no, round_key, min(start_us) AS first_us, min(line) AS first_line
+    SELECT session_no, round_key, min(start_us) AS first_us, min(line) AS first_line, count(*) AS n_lines
     FROM keyed
     GROUP BY session_no, round_key
 ),
@@ -23,6 +23,7 @@ numbered AS (
         row_number() OVER (PARTITION BY session_no, first_us ORDER BY first_line) AS twin
     FROM grouped
 )
-SELECT k.* EXCLUDE (round_key, request_line), n."row", n.round_index, n.twin, n.first_us, k.line = n.first_line AS is_first
+SELECT k.* EXCLUDE (round_key, request_line), n."row", n.round_index, n.twin, n.first_us, n.n_lines,
+    k.line = n.first_line AS is_first
 FROM keyed AS k
 JOIN numbered AS n ON n.session_no = k.session_no AND n.round_key = k.round_key

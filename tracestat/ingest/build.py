@@ -14,7 +14,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -65,6 +65,17 @@ class SourceRow:
     events_rejected: int
     rows_repaired: int
     note: str | None
+
+
+_WHOLE: Final = {"int": pa.int64(), "int | None": pa.int64()}
+# What is said of the sources, beside their rows.
+_TOLD: Final = {
+    "sources": pa.schema(
+        [_SOURCE, *((field.name, _WHOLE.get(str(field.type), pa.string())) for field in fields(SourceRow))]
+    ),
+    "logs": pa.schema([_SOURCE, ("state", pa.string()), ("rest", pa.binary())]),
+    "facts": pa.schema([_SOURCE, ("piece", pa.int64()), ("facts", pa.binary())]),
+}
 
 
 @dataclass(slots=True)
@@ -132,7 +143,9 @@ class StoreWriter:
         self._ranges: list[tuple[int, int]] = []  # first and last round_pk of the sources so far
         self._digests: list[tuple[Any, ...]] = []  # what those hold, as far as it was asked for
         self._waiting: list[tuple[int, Batch]] = []  # with the number of their source
-        schemas = {"rounds": ROUNDS, "calls": _CALLS, "events": EVENTS, "rejects": _REJECTS}
+        self._sources: list[dict[str, object]] = []
+        self._logs: list[tuple[int, StoredLog]] = []
+        schemas = {"rounds": ROUNDS, "calls": _CALLS, "events": EVENTS, "rejects": _REJECTS, **_TOLD}
         self._slots = {name: _Slot(schema) for name, schema in schemas.items()}
         self.tally = Tally()
 
@@ -208,10 +221,10 @@ class StoreWriter:
                 return None
         has_rounds = tally.kept > 0
         made = row(tally, first if has_rounds else None, last if has_rounds else None)
+        self._sources.append({"source_id": self._source_id, **asdict(made)})
+        if log is not None:
+            self._logs.append((self._source_id, log))
         with writing(self._out.name):
-            self._run("ingest_add_source", source_id=self._source_id, **asdict(made))
-            if log is not None:
-                self._add_log(log)
             new = tally.kept
             if before is not None:
                 self._flush()
@@ -224,6 +237,7 @@ class StoreWriter:
         """Derive the other tables, make the file safe and put it in place; give the rows of each table."""
         self._flush()
         with writing(self._out.name):
+            self._write_sources()
             self._run("ingest_trace_source")
             now = datetime.now(UTC).replace(tzinfo=None)
             self._run("ingest_mark", schema_version=SCHEMA_VERSION, version=tracestat.__version__, created_at=now)
@@ -267,11 +281,26 @@ class StoreWriter:
                     self._run(f"ingest_add_{name}")
                     self._slots[name].clear()
 
-    def _add_log(self, log: StoredLog) -> None:
-        rest = msgspec.msgpack.encode(log.rest)
-        self._run("ingest_add_log", source_id=self._source_id, state=msgspec.json.encode(log.state).decode(), rest=rest)
-        for piece, facts in enumerate(log.pieces):
-            self._run("ingest_add_log_facts", source_id=self._source_id, piece=piece, facts=facts)
+    def _write_sources(self) -> None:
+        """Write what is said of the sources, all at once: there may be thousands of logs."""
+        logs = [
+            (source, msgspec.json.encode(log.state).decode(), msgspec.msgpack.encode(log.rest))
+            for source, log in self._logs
+        ]
+        facts = [(source, n, piece) for source, log in self._logs for n, piece in enumerate(log.pieces)]
+        for name, rows in (
+            ("sources", [tuple(row.values()) for row in self._sources]),
+            ("logs", logs),
+            ("facts", facts),
+        ):
+            if rows:
+                columns = [
+                    pa.array(column, kind)
+                    for column, kind in zip(zip(*rows, strict=True), _TOLD[name].types, strict=True)
+                ]
+                self._slots[name].table = pa.table(columns, schema=_TOLD[name])
+                self._run(f"ingest_add_{name}")
+                self._slots[name].clear()
 
     def largest_custom_numbers(self) -> dict[str, int]:
         """Give the largest number of each kind of private name among the rows so far."""

@@ -8,6 +8,7 @@ import pytest
 
 from tests.ingest.mapped.tables import CALLS_MAP, NAMES, csv_of
 from tracestat.ingest.build import SourceRow, StoreWriter, Tally
+from tracestat.ingest.logs.shell import shell_of
 from tracestat.ingest.mapped import MappedTable, load_mapping
 from tracestat.store import open_store
 
@@ -102,20 +103,22 @@ def test_overlapping_requests_supersede_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["session=chat,tool=fn,start=t0,end=t1", "session=chat,arrival=t0,end=t1,tool=fn"])
 def test_nothing_private_is_kept(tmp_path: Path, name: str) -> None:
     mail, place, key, tool, chat, model = SECRETS
+    people = f"{model},{place},{key}%d,{mail}%d,cd {place} && {tool} {key}"
     rows = [
-        f"{chat},{tool},2026-03-01T10:00:0{i}Z,2026-03-01T10:00:0{i + 1}Z,{model},{place},{key}{i},{mail}{i}"
+        f"{chat},{tool},2026-03-01T10:00:0{i}Z,2026-03-01T10:00:0{i + 1}Z,{people}".replace("%d", str(i))
         for i in range(3)
     ]
-    rows.append(f"{chat},{tool},{key},{mail},{model},{place},{key},{mail}")
-    spec = f"{name},model=model,project=cwd,call_id=key,request_id=mail"
-    out = build(tmp_path, csv_of("chat,fn,t0,t1,model,cwd,key,mail", rows), spec)
+    rows.append(f"{chat},{tool},{key},{mail},{model},{place},{key},{mail},{tool} {key}")
+    spec = f"{name},model=model,project=cwd,call_id=key,request_id=mail,command=cmd"
+    out = build(tmp_path, csv_of("chat,fn,t0,t1,model,cwd,key,mail,cmd", rows), spec)
     content = out.read_bytes()
     with open_store(out) as trace:
         shown = "".join(
             repr(trace.sql(f"SELECT * FROM {table}").rows())
             for table in ("rounds", "tool_calls", "timing_events", "rejects", "sources", "pauses")
         )
-        assert trace.sql("SELECT count(*) FROM tool_calls").item() == 3
+        skeletons = trace.sql("SELECT command_skeleton, count(*) FROM tool_calls GROUP BY ALL").rows()
+        assert skeletons == [(shell_of(f"cd x && {tool}", NAMES).skeleton, 3)]
     for secret in SECRETS:
         assert secret.encode() not in content
         assert secret not in shown

@@ -220,6 +220,7 @@ class _Scratch:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
+        self._run("mapped_unordered")
         self._register(STAGED.empty_table())
         self._run("mapped_staged")
 

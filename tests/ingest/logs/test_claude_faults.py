@@ -199,8 +199,8 @@ def test_17_a_step_reported_twice_is_one() -> None:
 
 
 def test_23_a_vocabulary_that_nobody_knows_shows_in_the_counts() -> None:
-    made = read([{"type": "agent_said", "text": "x"}] * 4)
-    assert made.chunks[0].unknown == {"agent_said": 4}
+    made = read([{"type": "agent_note", "text": "x"}] * 4)
+    assert made.chunks[0].unknown == {"agent_note": 4}
     assert made.counts == {}
 
 

@@ -166,8 +166,8 @@ def test_22_outputs_are_paired_by_id_and_a_missing_one_is_none() -> None:
 
 
 def test_23_lines_of_a_new_vocabulary_are_counted_by_name() -> None:
-    log = plain().event(9, "token_tally", info={}).item(9, "teleport", call_id="x").line(9, "epilogue", {})
-    assert chunk_of(log).unknown == {"token_tally": 1, "teleport": 1, "epilogue": 1}
+    log = plain().event(9, "token_budget", info={}).item(9, "handoff", call_id="x").line(9, "alice_was_here", {})
+    assert chunk_of(log).unknown == {"token_budget": 1, "handoff": 1, "unnamed": 1}
     assert rounds_of(log) == rounds_of(plain())
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.ingest.logs.test_growth import call, result
 from tracestat.ingest.logs.claude import CLAUDE
+from tracestat.ingest.logs.formats import FORMATS
 from tracestat.ingest.logs.lines import read_chunk
 from tracestat.ingest.logs.names import Names
 from tracestat.ingest.logs.state import Chunk
@@ -76,10 +77,30 @@ def test_what_is_no_object_is_lost_with_that_reason(line: bytes) -> None:
 def test_a_type_that_is_no_word_is_not_repeated() -> None:
     line = json.dumps({"type": "/home/somebody/secret plan", "uuid": "u", "sessionId": "s"}).encode() + b"\n"
     assert read(line).unknown in ({"unnamed": 1}, {})
-    assert read(line.replace(b"/home/somebody/secret plan", b"shiny-new")).unknown == {"shiny-new": 1}
+    assert read(line.replace(b"/home/somebody/secret plan", b"new-model-turn")).unknown == {"new-model-turn": 1}
+    assert read(line.replace(b"/home/somebody/secret plan", b"acme-launch")).unknown == {"unnamed": 1}
+    assert read(line.replace(b"/home/somebody/secret plan", b"sessionALICE")).unknown == {"unnamed": 1}
 
 
 def test_a_type_that_does_not_belong_is_named_by_its_place_only() -> None:
     line = call(1, 0).replace(b'"message": {', b'"message": {"content": {"secret": 5}, "x": {', 1)
     reasons = " ".join(reason for _, _, reason in lost(read(line)))
     assert "secret" not in reasons
+
+
+@pytest.mark.parametrize(
+    "deep",
+    [
+        b'{"type": "user", "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\n",
+        b'{"type": "user", "message": ' + b'{"message": ' * 100_000 + b"1" + b"}" * 100_001 + b"\n",
+        b"[" * 100_000 + b"\n",
+        b'{"cut": ' + b'{"message": ' * 100_000 + b"\n",
+    ],
+)
+def test_a_line_that_is_nested_too_deeply_is_lost_alone(deep: bytes) -> None:
+    for form in FORMATS:
+        chunk = read_chunk(form, NAMES, deep + call(1, 0), 1)
+        assert [piece.line for piece in chunk.lost][:1] == [1]
+    chunk = read(deep + call(1, 0))
+    assert (chunk.objects, len(chunk.lost)) == (1, 1)
+    assert chunk.lost[0].reason in ("nested too deeply", "not JSON")

@@ -13,7 +13,8 @@ import msgspec
 from tracestat.ingest.logs.format import Facts, Format, UnreadableError
 from tracestat.ingest.logs.names import Names
 from tracestat.ingest.logs.state import Chunk, LostPiece, frame, pack
-from tracestat.ingest.objects import json_objects
+from tracestat.ingest.logs.type_words import shown_type
+from tracestat.ingest.objects import TOO_DEEP, json_objects
 
 __all__ = ["read_chunk", "read_document"]
 
@@ -23,8 +24,6 @@ _START: Final = re.compile(
 )
 _STAMP: Final = re.compile(rb'"timestamp"\s*:\s*"(\d{4}-\d\d-\d\dT[0-9:.]{8,18}Z?)"')
 _STAMP_KEY: Final = b'"timestamp"'
-# A type is a word of the harness; anything else may be somebody's.
-_TYPE: Final = re.compile(r"[A-Za-z]{1,24}(?:[-_.:][A-Za-z]{1,24}){0,4}")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 # msgspec names the place of a wrong type; keys of the text itself must not be repeated
 _PLACE: Final = re.compile(r"`(\$[A-Za-z0-9_.\[\]]{0,60})`")
@@ -71,6 +70,8 @@ def read_document(form: Format, names: Names, data: bytes) -> Chunk | None:
         return None
     except UnreadableError as error:
         reader.lose(1, 0, str(error))
+    except RecursionError:
+        reader.lose(1, 0, TOO_DEEP)
     return reader.chunk(data)
 
 
@@ -95,6 +96,8 @@ class _Reader:
                 self._piece(number, place, found, reason)
         except UnreadableError as error:
             self.lose(number, 0, str(error))
+        except RecursionError:
+            self.lose(number, 0, TOO_DEEP)
 
     def _piece(self, number: int, place: int, found: tuple[bytes, bool] | None, reason: str) -> None:
         if found is None:
@@ -107,6 +110,8 @@ class _Reader:
             self.lose(number, place, _reason(error))
         except UnreadableError as error:
             self.lose(number, place, str(error))
+        except RecursionError:
+            self.lose(number, place, TOO_DEEP)
         else:
             self._repaired += repaired
 
@@ -114,7 +119,7 @@ class _Reader:
         """Take in what an object says."""
         self._objects += 1
         if said.unknown is not None:
-            self._unknown[said.unknown if _TYPE.fullmatch(said.unknown) else "unnamed"] += 1
+            self._unknown[shown_type(said.unknown)] += 1
         if said.facts:
             self._frames.append(frame(_ENCODER.encode(said.facts)))
 

@@ -96,7 +96,9 @@ def test_public_names_stay() -> None:
 
 
 PUBLISHED = """claude-opus-4-8 claude-3-5-sonnet-20241022 gpt-5.5 gpt-5.3-codex o3-mini gemini-2.5-pro qwen3-coder
-    deepseek-v3.1 kimi-k2 glm-4.6 codex-mini-latest Claude-Opus-4"""
+    deepseek-v3.1 kimi-k2 glm-4.6 codex-mini-latest Claude-Opus-4 gpt-4o claude-sonnet-4-5-20250929 claude-fable-5
+    gpt-5.1-codex-max o4-mini-high gpt-oss-120b qwen3-235b-a22b-instruct-2507 deepseek-r1-distill-llama-70b
+    llama-3.3-70b-instruct mixtral-8x7b grok-code-fast-1 minimax-m2 gemini-2.5-flash-lite gpt4o claude"""
 
 
 @pytest.mark.parametrize(
@@ -108,7 +110,23 @@ def test_published_models_stay(model: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "model", ["acme-prod-7b", "my/claude-opus-4", "azure:acme:gpt-5", "", "claude-opus-4 of alice@x"]
+    "model",
+    [
+        "acme-prod-7b",
+        "my/claude-opus-4",
+        "azure:acme:gpt-5",
+        "",
+        "claude-opus-4 of alice@x",
+        "gpt-4o-acme",
+        "claude-alice",
+        "gpt-5.minialice",
+        "claudealice",
+        "o3-secret",
+        "olive",
+        "phishing",
+        "gpt-" + "1" * 60,
+        "gpt" + "-1x2a" * 60 + "!",
+    ],
 )
 def test_other_models_are_private(model: str) -> None:
     assert TOKEN.fullmatch(NAMES.model(model))

@@ -12,17 +12,12 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from tracestat.ingest.logs.model_names import is_published
 from tracestat.ingest.logs.public_names import PUBLIC_EXECUTABLES, PUBLIC_TOOLS
 
 __all__ = ["TOKEN", "Names"]
 
 TOKEN: Final = re.compile(r"\?[0-9a-f]{12}")
-# Names of published models; a deployment may be named after its owner.
-_MODEL: Final = re.compile(
-    r"(?:claude|gpt|o[134]|codex|chatgpt|gemini|gemma|qwen|deepseek|kimi|glm|llama|mi[sx]tral|devstral|grok|minimax|"
-    r"opus|sonnet|haiku|fable)(?:[-.:_ ]?[a-z0-9]{1,12}){0,8}",
-    re.IGNORECASE,
-)
 _KEPT: Final = 100_000  # names remembered; a log repeats few of them
 
 
@@ -67,7 +62,7 @@ class Names:
 
     def model(self, name: str) -> str:
         """Give the name of a published model as it is, any other as a token."""
-        return name if _MODEL.fullmatch(name) else self._token("model", name)
+        return name if is_published(name) else self._token("model", name)
 
     def project(self, place: str) -> str:
         """Give the pseudonym of a working directory or repository: ``project_`` and 8 hexadecimal digits."""

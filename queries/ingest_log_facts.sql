@@ -1,5 +1,5 @@
--- grain: one row per piece of the facts of one raw log
--- keys: piece
--- columns: facts, compressed
--- invariants: in the order in which they were read
-SELECT facts FROM raw_log_facts WHERE source_id = $source_id ORDER BY piece
+-- grain: one row per piece of the facts of a raw log
+-- keys: source_id, piece
+-- columns: source_id; facts, compressed
+-- invariants: the pieces of a log in the order in which they were read
+SELECT source_id, facts FROM raw_log_facts ORDER BY source_id, piece

@@ -180,9 +180,9 @@ def _stored(trace: Trace, state: State) -> tuple[list[Planned], list[PlannedLog]
     for stored in stored_sources(trace):
         row = stored.row
         if stored.source_id in logs:
-            known = logs[stored.source_id][0]
-            form = format_of(known.slug)
-            kept.append(PlannedLog(row.path_key or "", form, row.developer, state, before=stored, stored=known))
+            known, rest = logs[stored.source_id]
+            form, key = format_of(known.slug), row.path_key or ""
+            kept.append(PlannedLog(key, form, row.developer, state, before=stored, stored=known, rest=rest))
         else:
             tables.append(_copied(state, stored))
     return tables, kept

@@ -7,9 +7,9 @@ order that does not depend on which came when. So a store that was added to hold
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 from tracestat.errors import TracestatError
 from tracestat.ingest.batch import Reject
@@ -18,7 +18,7 @@ from tracestat.ingest.logs.format import Format, Log, LogRounds
 from tracestat.ingest.logs.formats import FORMATS
 from tracestat.ingest.logs.model import batch_of
 from tracestat.ingest.logs.numbering import Numbering
-from tracestat.ingest.logs.planned import PlannedLog, log_states, stored_log
+from tracestat.ingest.logs.planned import PlannedLog, log_pieces
 from tracestat.ingest.logs.reading import LogReader
 from tracestat.ingest.logs.state import StoredLog
 from tracestat.ingest.report import SourceReport
@@ -62,10 +62,14 @@ def read_logs(entries: Sequence[PlannedLog], reader: LogReader, *, force: bool) 
         A log cannot be read, or most of what was read is damaged.
     """
     known: list[Known] = []
+    pieces = {trace: log_pieces(trace) for trace in {e.before.trace for e in entries if e.before is not None}}
     understood = lost = 0
     reasons: Counter[str] = Counter()
     for entry in entries:
-        before = _stored(entry) if entry.stored is not None else None
+        before = None
+        if entry.before is not None and entry.stored is not None:
+            found = pieces[entry.before.trace].get(entry.before.source_id, ())
+            before = StoredLog(entry.stored, found, entry.rest)
         if entry.found is None:
             assert before is not None  # noqa: S101 - a log is read, or it is in a store
             known.append(Known(entry, before))
@@ -83,16 +87,6 @@ def read_logs(entries: Sequence[PlannedLog], reader: LogReader, *, force: bool) 
         )
     places = {form.slug: place for place, form in enumerate(FORMATS)}
     return sorted(known, key=lambda k: (places[k.entry.form.slug], k.log.span, k.entry.key))
-
-
-def _stored(entry: PlannedLog) -> StoredLog:
-    assert entry.before is not None  # noqa: S101 - what was read before is in a store
-    trace = entry.before.trace
-    state, rest = log_states(trace)[entry.before.source_id]
-    return stored_log(trace, entry.before.source_id, state, rest)
-
-
-Ended: TypeAlias = Callable[[SourceReport], None]
 
 
 def write_logs(writer: StoreWriter, known: Sequence[Known], numbering: Numbering) -> list[SourceReport]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -12,12 +12,12 @@ from tracestat.ingest.copy import StoredSource
 from tracestat.ingest.detect import Found
 from tracestat.ingest.logs.format import Format
 from tracestat.ingest.logs.reading import has_changed
-from tracestat.ingest.logs.state import Chunk, LogState, StoredLog
+from tracestat.ingest.logs.state import Chunk, LogState
 from tracestat.ingest.report import State
 from tracestat.queries import query_text
 from tracestat.store import Trace
 
-__all__ = ["FROM_PARENT", "PlannedLog", "developer_of", "log_states", "planned", "stored_log"]
+__all__ = ["FROM_PARENT", "PlannedLog", "developer_of", "log_pieces", "log_states", "planned"]
 
 # What `--developer-from parent` asks for.
 FROM_PARENT: Final = "parent"
@@ -43,6 +43,8 @@ class PlannedLog:
         What the store says about it.
     stored : LogState or None
         How far it was read.
+    rest : Chunk
+        What its unfinished last line said.
     """
 
     key: str
@@ -52,6 +54,7 @@ class PlannedLog:
     found: Found | None = None
     before: StoredSource | None = None
     stored: LogState | None = None
+    rest: Chunk = field(default_factory=Chunk)
 
     @property
     def source(self) -> str:
@@ -90,7 +93,9 @@ def log_states(trace: Trace) -> dict[int, tuple[LogState, Chunk]]:
     }
 
 
-def stored_log(trace: Trace, source_id: int, state: LogState, rest: Chunk) -> StoredLog:
-    """Give a raw log of an open store with its facts."""
-    pieces = trace.run(query_text("ingest_log_facts"), {"source_id": source_id})["facts"].to_list()
-    return StoredLog(state, tuple(pieces), rest)
+def log_pieces(trace: Trace) -> dict[int, tuple[bytes, ...]]:
+    """Give the facts of the raw logs of an open store, compressed, by source_id."""
+    pieces: dict[int, list[bytes]] = {}
+    for source_id, facts in trace.run(query_text("ingest_log_facts")).rows():
+        pieces.setdefault(source_id, []).append(facts)
+    return {source_id: tuple(some) for source_id, some in pieces.items()}

@@ -44,7 +44,7 @@ def tracelab_command(
     the tool calls. Rows that ingest rejected are not in it.
     """
     check_target(output, "-o", (".jsonl", ".jsonl.gz", ".jsonl.zst"))
-    check_no_input(output, "-o", [trace, *(_own_folders() if mine else ())])
+    check_no_input(output, "-o", [trace, *(_own_folders() if mine and trace is None else ())])
     import tracestat
 
     with opened(Selected(trace=trace, mine=mine), Output(json=json, quiet=quiet)) as read:
@@ -71,7 +71,7 @@ def tracelab_command(
 
 
 def _own_folders() -> list[Path]:
-    from tracestat.ingest.logs.mine import require_log_folders
+    from tracestat.own_logs import require_log_folders
 
     return [folder.place for folder in require_log_folders()]
 

@@ -99,6 +99,7 @@ OWN = {
     "synth": ("files",),
     "cache_list": ("files",),
     "cache_clear": ("files",),
+    "export_tracelab": ("files",),
 }
 
 Ask = Callable[..., dict[str, Any]]
@@ -143,6 +144,8 @@ def documents(ask: Ask, tmp_path: Path) -> Callable[[str], dict[str, Any]]:
             return made
         if command == "ingest":
             return ask("ingest", tmp_path / "a.jsonl", "-o", tmp_path / "a.duckdb")
+        if command == "export_tracelab":
+            return ask("export", "tracelab", tmp_path / "a.jsonl", "-o", tmp_path / "b.jsonl")
         ask("keys", tmp_path / "a.jsonl")  # so that something lies in the cache
         return ask(*command.split("_"))
 
@@ -163,7 +166,7 @@ def test_answer_keeps_to_its_schema(ask: Ask, command: str, arguments: list[str]
     assert wrong(command, ask(command, *arguments)) == []
 
 
-@pytest.mark.parametrize("command", ["synth", "ingest", "cache_list", "cache_clear"])
+@pytest.mark.parametrize("command", ["synth", "ingest", "cache_list", "cache_clear", "export_tracelab"])
 def test_other_document_keeps_to_its_schema(documents: Callable[[str], dict[str, Any]], command: str) -> None:
     document = documents(command)
     assert wrong(command, document) == []

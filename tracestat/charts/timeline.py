@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tracestat.charts.folding import Fold, Tick, fold, lines_of, ticks_of
-from tracestat.charts.style import COLORS, GREY, INK, finished, heading, message, rows_of
+from tracestat.charts.style import COLORS, GREY, INK, finished, heading, message
 from tracestat.charts.table_timeline import STATE_WORDS, about, local, nothing, what
 from tracestat.charts.words import amount, drawn, percent, plain, seconds, shorten
 from tracestat.results import Bar, Head, TimelineResult
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_timeline"]
 
+Data = dict[str, list[dict[str, Any]]]  # rows by the name of the data
 _WIDTH, _ROW = 880, 17
 _LETTER, _NARROW_LETTER = 6.0, 4.5
 _LANES = {"model": "model", "wait": "waits", "tool": "tools", "job": "jobs", "agent": "sub-agents"}
@@ -76,14 +77,27 @@ def draw_timeline(result: TimelineResult) -> alt.TopLevelMixin:
     if folded.quiet:
         shortest = min(b - a for a, b in folded.quiet)
         lines.append(f"grey: stretches of {seconds(shortest)} and more without work are drawn short, with their length")
-    panels = [_panel(result, folded, line) for line in lines_of(folded)]
+    data: Data = {}
+    panels = [_panel(result, folded, line, data) for line in lines_of(folded)]
     chart: Any = panels[0]
     if len(panels) > 1:
         chart = alt.vconcat(*panels, spacing=14).resolve_scale(color="shared", shape="shared")
-    return finished(chart, heading(title, lines, head, _WIDTH + 60))
+    done: Any = finished(chart, heading(title, lines, head, _WIDTH + 60))
+    # given by name, since every step of making a chart copies what is in it
+    done.datasets = data
+    drawing: alt.TopLevelMixin = done
+    return drawing
 
 
-def _panel(result: TimelineResult, folded: Fold, line: tuple[float, float]) -> alt.LayerChart:
+def _named(rows: Sequence[Mapping[str, Any]], name: str, data: Data) -> alt.NamedData:
+    import altair as alt
+
+    name = f"{name} {len(data)}"
+    data[name] = [dict(row) for row in rows]
+    return alt.NamedData(name=name)
+
+
+def _panel(result: TimelineResult, folded: Fold, line: tuple[float, float], data: Data) -> alt.LayerChart:
     import altair as alt
 
     low, high = line
@@ -116,7 +130,8 @@ def _panel(result: TimelineResult, folded: Fold, line: tuple[float, float]) -> a
         if folded.place(b) > low and folded.place(a) < high
     ]
     if grey:
-        layers.append(alt.Chart(rows_of(grey)).mark_rect(color="#ececec").encode(x=x, x2="b:Q"))
+        quiet = alt.Chart(_named(grey, "quiet", data))
+        layers.append(quiet.mark_rect(color="#ececec").encode(x=x, x2="b:Q"))
     states = [state for state in _COLORS if any(bar.state == state for bar in result.bars)]
     paint = alt.Scale(domain=[STATE_WORDS[state] for state in states], range=[_COLORS[state] for state in states])
     color = alt.Color(
@@ -124,7 +139,7 @@ def _panel(result: TimelineResult, folded: Fold, line: tuple[float, float]) -> a
         scale=paint,
         legend=alt.Legend(title=None, orient="top", symbolType="square", columns=len(states)),
     )
-    base = alt.Chart(rows_of(rows))
+    base = alt.Chart(_named(rows, "bars", data))
     tips = [alt.Tooltip(f"{name}:N", title=words) for name, words in _TIPS]
     # the edge keeps what is shorter than a pixel in sight
     bars = base.mark_bar(strokeWidth=0.7).encode(
@@ -133,9 +148,9 @@ def _panel(result: TimelineResult, folded: Fold, line: tuple[float, float]) -> a
     names_in = base.transform_filter("datum.label != ''").mark_text(align="left", dx=3, fontSize=9, color="white")
     layers += [bars, names_in.encode(x=x, y=y, text="label:N")]
     if grey:
-        texts = alt.Chart(rows_of(grey)).mark_text(fontSize=9, color=INK, align="left", dx=2, fontStyle="italic")
+        texts = quiet.mark_text(fontSize=9, color=INK, align="left", dx=2, fontStyle="italic")
         layers.append(texts.encode(x=x, y=y, text="label:N"))
-    layers += _marks(result, rows, y, x_end)
+    layers += _marks(result, rows, y, x_end, data)
     chart: alt.LayerChart = alt.LayerChart(layer=layers).properties(width=_WIDTH, height=_ROW * max(len(names), 2))
     return chart
 
@@ -146,7 +161,7 @@ def _grey(left: float, right: float, label: str, lane: str, length: float) -> di
     return {"a": left, "b": right, "lane": lane, "label": label if fits else ""}
 
 
-def _marks(result: TimelineResult, rows: Sequence[dict[str, Any]], y: alt.Y, x: alt.X) -> list[alt.Chart]:
+def _marks(result: TimelineResult, rows: Sequence[dict[str, Any]], y: alt.Y, x: alt.X, data: Data) -> list[alt.Chart]:
     """Mark the ends that are no plain return."""
     import altair as alt
 
@@ -159,7 +174,7 @@ def _marks(result: TimelineResult, rows: Sequence[dict[str, Any]], y: alt.Y, x: 
         legend=alt.Legend(title="ended by", orient="top", titleOrient="left", columns=len(kinds)),
     )
     ends = [row for row in rows if row["end"] in kinds and row["ends"]]
-    mark = alt.Chart(rows_of(ends)).mark_point(filled=True, size=24, color=INK, opacity=0.9)
+    mark = alt.Chart(_named(ends, "ends", data)).mark_point(filled=True, size=24, color=INK, opacity=0.9)
     return [mark.encode(x=x, y=y, shape=shape)]
 
 

@@ -20,6 +20,7 @@ from tracestat.ingest.copy import StoredSource
 from tracestat.ingest.detect import Found
 from tracestat.ingest.logs.building import read_logs, write_logs
 from tracestat.ingest.logs.numbering import Numbering
+from tracestat.ingest.logs.one_key import check_key
 from tracestat.ingest.logs.planned import PlannedLog
 from tracestat.ingest.logs.reading import LogReader
 from tracestat.ingest.mapped import Mapping
@@ -107,6 +108,7 @@ def ingest(
             mapping=mapping,
             opened=opened,
         )
+        check_key(plan.logs, target.name)
         if target.exists() and plan.changes_nothing:
             with open_store(target) as trace:
                 tables = dict(trace.counts)

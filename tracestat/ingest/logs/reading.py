@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import hmac
 import multiprocessing
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ from tracestat.ingest.logs.names import Names
 from tracestat.ingest.logs.state import Chunk, LogState, LostPiece, StoredLog
 from tracestat.ingest.pipeline import in_order
 
-__all__ = ["MAX_LOG_LINE_BYTES", "LogReader", "has_changed"]
+__all__ = ["MAX_LOG_LINE_BYTES", "LogReader", "has_changed", "key_mark"]
 
 MAX_LOG_LINE_BYTES: Final = 256 << 20
 _ENDS_BYTES: Final = 4096
@@ -30,6 +30,11 @@ _ENDS_BYTES: Final = 4096
 _WORTH_A_PROCESS: Final = 48 << 20
 
 OnBytes = Callable[[int], None]
+
+
+def key_mark(key: bytes) -> str:
+    """Give what tells one user's key from another, and nothing about it."""
+    return hmac.digest(key, b"key mark", "sha256").hex()[:16]
 
 
 def has_changed(path: Path, before: LogState) -> bool:
@@ -124,11 +129,11 @@ class LogReader:
     def _read(self, path: Path, form: Format, compression: Compression, before: StoredLog | None) -> StoredLog:
         stat = path.stat()
         if form.document:
-            seen = LogState(form.slug, size=stat.st_size, mtime_ns=stat.st_mtime_ns)
+            seen = LogState(form.slug, size=stat.st_size, mtime_ns=stat.st_mtime_ns, key=key_mark(self._key))
             whole = self._document(path, form, compression, seen)
             if whole is not None:
                 return whole
-        grown = before is not None and not compression and _has_grown(path, before.state)
+        grown = before is not None and not compression and self._has_grown(path, before.state)
         start = before if grown and before is not None else StoredLog(LogState(form.slug))
         file = LineFile(
             path,
@@ -147,7 +152,7 @@ class LogReader:
                 rest = bytes(block.data)
                 total.finish(chunk)
         offset = 0 if compression else start.state.offset + file.size - len(rest)
-        head, tail = _ends(path, offset)
+        head, tail = self._ends(path, offset)
         return total.stored(
             LogState(
                 slug=form.slug,
@@ -158,8 +163,28 @@ class LogReader:
                 tail=tail,
                 unfinished=bool(rest),
                 note=f"{file.damage}: what was before that is read" if file.damage else None,
+                key=key_mark(self._key),
             )
         )
+
+    def _has_grown(self, path: Path, before: LogState) -> bool:
+        """Tell whether a log still begins with what was read of it."""
+        if before.offset == 0 or path.stat().st_size < before.offset:
+            return False
+        return self._ends(path, before.offset) == (before.head, before.tail)
+
+    def _ends(self, path: Path, offset: int) -> tuple[str, str]:
+        """Hash the first bytes of a log, and the last ones before an offset; keyed, since a prompt can be guessed."""
+        if offset == 0:
+            return "", ""
+        with path.open("rb") as file:
+            head = file.read(min(offset, _ENDS_BYTES))
+            file.seek(max(0, offset - _ENDS_BYTES))
+            tail = file.read(min(offset, _ENDS_BYTES))
+        return self._hashed(head), self._hashed(tail)
+
+    def _hashed(self, content: bytes) -> str:
+        return hmac.digest(self._key, b"end of a log\0" + content, "sha256").hex()
 
     def _document(self, path: Path, form: Format, compression: Compression, state: LogState) -> StoredLog | None:
         """Read a file that is one JSON value; None if it is not, since some write one per line."""
@@ -239,24 +264,6 @@ class _Total:
             pieces=tuple(self._pieces),
             rest=self._rest,
         )
-
-
-def _has_grown(path: Path, before: LogState) -> bool:
-    """Tell whether a log still begins with what was read of it."""
-    if before.offset == 0 or path.stat().st_size < before.offset:
-        return False
-    return _ends(path, before.offset) == (before.head, before.tail)
-
-
-def _ends(path: Path, offset: int) -> tuple[str, str]:
-    """Hash the first bytes of a log, and the last ones before an offset."""
-    if offset == 0:
-        return "", ""
-    with path.open("rb") as file:
-        head = file.read(min(offset, _ENDS_BYTES))
-        file.seek(max(0, offset - _ENDS_BYTES))
-        tail = file.read(min(offset, _ENDS_BYTES))
-    return hashlib.sha256(head).hexdigest(), hashlib.sha256(tail).hexdigest()
 
 
 _names_here: list[Names] = []  # of a reading process, which has one user's key for all its life

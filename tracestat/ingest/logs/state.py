@@ -68,7 +68,7 @@ class LogState(msgspec.Struct, frozen=True):
     size, mtime_ns : int
         Of the file when it was read: unchanged, it is not opened again.
     head, tail : str
-        Hashes of its first bytes and of the last ones before ``offset``: unchanged, it has only grown.
+        Keyed hashes of its first bytes and of the last ones before ``offset``: unchanged, it has only grown.
     lines : int
         Complete lines read.
     objects, repaired, lost, unknown, first, last
@@ -77,6 +77,8 @@ class LogState(msgspec.Struct, frozen=True):
         Whether the file ended within a line.
     note : str or None
         What else a reader of the store should know.
+    key : str
+        Mark of the user's key that its pseudonyms are made with.
     """
 
     slug: str
@@ -94,6 +96,7 @@ class LogState(msgspec.Struct, frozen=True):
     last: str = ""
     unfinished: bool = False
     note: str | None = None
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)

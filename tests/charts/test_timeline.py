@@ -222,7 +222,7 @@ def test_a_perfetto_trace_names_its_tracks_and_counts_microseconds() -> None:
     order = {event["tid"]: event["args"]["sort_index"] for event in events if event["name"] == "thread_sort_index"}
     assert order == {thread: thread for thread in names}
     assert events[0] == {
-        "ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {"name": "SYNTHETIC: session claude:Bash"},
+        "ph": "M", "name": "process_name", "pid": 1, "tid": 1, "args": {"name": "SYNTHETIC: session claude:Bash"},
     }  # fmt: skip
     call = next(event for event in events if event["ph"] == "X" and names[event["tid"]] == "tools 1")
     assert (call["ts"], call["dur"], call["name"], call["cat"]) == (4_500_000, 60_000_000, "Bash", "tool")
@@ -250,3 +250,16 @@ def test_the_frame_has_a_type_for_every_column() -> None:
     assert frame.height == 4 + 7
     assert frame.schema == nothing.schema
     assert frame["lane"].to_list()[:4] == ["step"] * 4
+
+
+def test_only_the_last_line_explains_its_axis() -> None:
+    titles = [
+        panel["layer"][-1]["encoding"]["x"]["axis"]["title"] for panel in draw(timeline(scale=60)).to_dict()["vconcat"]
+    ]
+    assert titles[:-1] == [None] * (len(titles) - 1)
+    assert titles[-1] == "time of day (Europe/Berlin), and time since the session began"
+
+
+def test_a_notebook_shows_the_tables() -> None:
+    assert timeline(HOSTILE)._repr_html_().count("<table") == 2
+    assert "<script" not in timeline(HOSTILE)._repr_html_()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 __all__ = ["Fold", "Tick", "fold", "lines_of", "ticks_of"]
 
-_SHORT = 1 / 14  # a quiet stretch takes at most this share of the time in which something went on
+_SHORT = 1 / 14  # a shortened stretch takes about this share of a line
 _LINE = 1800.0
 _MOST_LINES = 6
 _STEPS = (0.1, 0.5, 1, 5, 10, 30, 60, 300, 600, 1800, 3600, 10_800, 21_600, 43_200, 86_400, 604_800)
@@ -86,7 +86,7 @@ def fold(begin: float, end: float, busy: Iterable[tuple[float, float]]) -> Fold:
             quiet.append((reach, min(a, end)))
         reach = max(reach, b)
     active = (end - begin) - sum(b - a for a, b in quiet)
-    short = active * _SHORT
+    short = active / _number_of_lines(active) * _SHORT
     quiet = [(a, b) for a, b in quiet if short and b - a > 1.5 * short]
     knots, places = [begin], [0.0]
     for a, b in quiet:
@@ -100,9 +100,13 @@ def fold(begin: float, end: float, busy: Iterable[tuple[float, float]]) -> Fold:
     return Fold(tuple(knots), tuple(places), tuple(quiet))
 
 
+def _number_of_lines(length: float) -> int:
+    return min(max(round(length / _LINE), 1), _MOST_LINES)
+
+
 def lines_of(folded: Fold) -> list[tuple[float, float]]:
     """Break the axis into lines of one length."""
-    number = min(max(round(folded.length / _LINE), 1), _MOST_LINES)
+    number = _number_of_lines(folded.length)
     size = folded.length / number
     return [(size * place, size * (place + 1)) for place in range(number)]
 

@@ -52,7 +52,7 @@ def perfetto_trace(result: TimelineResult) -> dict[str, Json]:
     return {"traceEvents": events, "displayTimeUnit": "ms", "otherData": other}
 
 
-def _named(what: str, name: str, thread: int = 0) -> dict[str, Json]:
+def _named(what: str, name: str, thread: int = _PROCESS) -> dict[str, Json]:
     return {"ph": "M", "name": what, "pid": _PROCESS, "tid": thread, "args": {"name": name}}
 
 

@@ -114,7 +114,9 @@ def _panel(result: TimelineResult, folded: Fold, line: tuple[float, float], data
         labelOffset=-2,
         labelPadding=3,
         labelOverlap=False,
-        title=f"time of day ({drawn(head.zone)}), and time since the session began" if high >= folded.length else None,
+        title=f"time of day ({drawn(head.zone)}), and time since the session began"
+        if high > (1 - 1e-9) * folded.length
+        else None,
         titleAnchor="start",
         titleFontSize=10,
         grid=True,

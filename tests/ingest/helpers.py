@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import duckdb
@@ -146,10 +147,12 @@ def _ddl(columns: Mapping[str, str]) -> str:
     return ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
 
 
-def tracelab_parquet(folder: Path, rows: Sequence[Row], *, nested: bool = True) -> Path:
+def tracelab_parquet(
+    folder: Path, rows: Sequence[Row], *, nested: bool = True, types: Mapping[str, str] = MappingProxyType({})
+) -> Path:
     """Write the Parquet folder as the published data set has it: a folder or a file for each table."""
     folder.mkdir(parents=True, exist_ok=True)
-    database = tracelab_database(folder.parent / f"{folder.name}.of.duckdb", rows, types={})
+    database = tracelab_database(folder.parent / f"{folder.name}.of.duckdb", rows, types=types)
     with duckdb.connect(str(database)) as con:
         for table in TABLES:
             target = folder / table / "train.parquet" if nested else folder / f"{table}.parquet"

@@ -92,6 +92,10 @@ def parquet(folder: Path, rows: list[Row]) -> Path:
     return tracelab_parquet(folder / "parquet", rows)
 
 
+def parquet_with_uuids(folder: Path, rows: list[Row]) -> Path:
+    return tracelab_parquet(folder / "uuids", rows, types={"turn_id": "UUID"})
+
+
 def parquet_files(folder: Path, rows: list[Row]) -> Path:
     return tracelab_parquet(folder / "flat", rows, nested=False)
 
@@ -113,6 +117,7 @@ FORMS: list[Make] = [
     database_with_holes,
     database_without_event_index,
     parquet,
+    parquet_with_uuids,
     parquet_files,
     published_folder,
 ]

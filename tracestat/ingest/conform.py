@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Any, Final
+from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ import pyarrow.types as pt
 from tracestat.ingest.columns import BOOLEAN, INTEGER, TEXT, TEXTS, TIME
 from tracestat.ingest.times import time_of, times_of
 
-__all__ = ["conform", "repair"]
+__all__ = ["conform", "repair", "without_extension"]
 
 _FIRST: Final = pa.scalar(datetime.min, TIME)
 _LAST: Final = pa.scalar(datetime.max, TIME)
@@ -47,8 +48,7 @@ def conform(column: pa.Array, kind: pa.DataType) -> tuple[pa.Array, np.ndarray |
     """
     if pt.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if isinstance(column.type, pa.BaseExtensionType):
-        column = column.cast(TEXT) if kind is TEXT else column.storage
+    column = without_extension(column)
     if not (pt.is_null(column.type) or _fits(column.type, kind)):
         raise TypeError
     if kind is TIME:
@@ -57,6 +57,23 @@ def conform(column: pa.Array, kind: pa.DataType) -> tuple[pa.Array, np.ndarray |
         return column.cast(kind), None
     except pa.ArrowInvalid:
         return _one_by_one(column, kind)
+
+
+def without_extension(column: pa.Array) -> pa.Array:
+    """Give a column as what it is stored as; UUIDs as text, which Arrow stores as 16 bytes and does not cast.
+
+    Examples
+    --------
+    >>> column = pa.array([b"0123456789abcdef"], pa.uuid())
+    >>> without_extension(column).to_pylist()
+    ['30313233-3435-3637-3839-616263646566']
+    """
+    if not isinstance(column.type, pa.BaseExtensionType):
+        return column
+    if column.type.extension_name != "arrow.uuid":
+        return column.storage
+    values = column.storage.to_pylist()
+    return pa.array([None if value is None else str(UUID(bytes=value)) for value in values], TEXT)
 
 
 def _fits(given: pa.DataType, kind: pa.DataType) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,7 @@ import pyarrow.types as pt
 
 from tracestat.errors import TracestatError
 from tracestat.ingest.columns import TEXT
-from tracestat.ingest.conform import repair
+from tracestat.ingest.conform import repair, without_extension
 from tracestat.ingest.mapped.chunks import ROWS_PER_CHUNK, Chunk, missing_column
 from tracestat.ingest.mapped.mapping import Mapping
 
@@ -65,14 +64,8 @@ def _plain(column: pa.Array) -> tuple[pa.Array, npt.NDArray[np.bool_] | None]:
     kind = column.type
     if pt.is_dictionary(kind):
         column = column.cast(kind.value_type)
-    elif isinstance(kind, pa.BaseExtensionType):
-        column = _uuids(column) if kind.extension_name == "arrow.uuid" else column.storage
+    else:
+        column = without_extension(column)
     if pt.is_string(column.type) or pt.is_large_string(column.type) or pt.is_string_view(column.type):
         return repair(column.cast(TEXT))
     return column, None
-
-
-def _uuids(column: pa.Array) -> pa.Array:
-    """Write UUIDs as text, which Arrow stores as 16 bytes and does not cast."""
-    values = column.storage.to_pylist()
-    return pa.array([None if value is None else str(UUID(bytes=value)) for value in values], TEXT)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
+from tests.export.trips import store_of_tables
 from tests.traces import call, round_, write
 
 
@@ -92,3 +93,10 @@ def test_a_trace_that_is_not_there_is_one_line(run: Run, tmp_path: Path) -> None
 def test_help_of_the_group_lists_its_commands(run: Run) -> None:
     assert "\n  tracelab " in run("export", "--help").out
     assert "\n  export " in run("--help").out
+
+
+def test_a_store_without_rounds_gives_an_empty_file_and_says_so(run: Run, tmp_path: Path) -> None:
+    store = store_of_tables(tmp_path / "empty.duckdb", [])
+    ran = run("export", "tracelab", store, "-o", tmp_path / "out.jsonl", "--json")
+    assert (ran.code, json.loads(ran.out)["notes"]) == (0, ["no rounds: the file is empty"])
+    assert (tmp_path / "out.jsonl").read_bytes() == b""

@@ -216,9 +216,9 @@ an_event = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10, deadline=None)  # each makes two stores
 @given(
-    st.lists(st.tuples(a_round, st.lists(a_call, max_size=3), st.lists(an_event, max_size=3)), min_size=1, max_size=4)
+    st.lists(st.tuples(a_round, st.lists(a_call, max_size=4), st.lists(an_event, max_size=3)), min_size=1, max_size=12)
 )
 def test_odd_values_come_back(
     tmp_path_factory: pytest.TempPathFactory, trace: list[tuple[dict[str, Any], list[Any], list[Any]]]

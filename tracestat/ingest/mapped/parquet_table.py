@@ -64,8 +64,7 @@ def _plain(column: pa.Array) -> tuple[pa.Array, npt.NDArray[np.bool_] | None]:
     kind = column.type
     if pt.is_dictionary(kind):
         column = column.cast(kind.value_type)
-    else:
-        column = without_extension(column)
+    column = without_extension(column)
     if pt.is_string(column.type) or pt.is_large_string(column.type) or pt.is_string_view(column.type):
         return repair(column.cast(TEXT))
     return column, None

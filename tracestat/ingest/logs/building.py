@@ -21,6 +21,7 @@ from tracestat.ingest.logs.numbering import Numbering
 from tracestat.ingest.logs.planned import PlannedLog, log_pieces
 from tracestat.ingest.logs.reading import LogReader
 from tracestat.ingest.logs.state import StoredLog
+from tracestat.ingest.pipeline import in_order
 from tracestat.ingest.report import SourceReport
 
 __all__ = ["LOCAL", "Known", "read_logs", "write_logs"]
@@ -65,20 +66,24 @@ def read_logs(entries: Sequence[PlannedLog], reader: LogReader, *, force: bool) 
     pieces = {trace: log_pieces(trace) for trace in {e.before.trace for e in entries if e.before is not None}}
     understood = lost = 0
     reasons: Counter[str] = Counter()
-    for entry in entries:
+
+    def read(entry: PlannedLog) -> Known:
         before = None
         if entry.before is not None and entry.stored is not None:
             found = pieces[entry.before.trace].get(entry.before.source_id, ())
             before = StoredLog(entry.stored, found, entry.rest)
         if entry.found is None:
             assert before is not None  # noqa: S101 - a log is read, or it is in a store
-            known.append(Known(entry, before))
-            continue
-        log = reader.read(entry.found.place, entry.form, entry.found.compression, before=before)
-        understood += log.objects
-        lost += len(log.lost)
-        reasons.update(piece.reason for piece in log.lost)
-        known.append(Known(entry, log))
+            return Known(entry, before)
+        return Known(entry, reader.read(entry.found.place, entry.form, entry.found.compression, before=before))
+
+    # most logs are small: several are read at once
+    for k in in_order(read, entries, reader.workers) if reader.workers > 1 else map(read, entries):
+        known.append(k)
+        if k.entry.found is not None:
+            understood += k.log.objects
+            lost += len(k.log.lost)
+            reasons.update(piece.reason for piece in k.log.lost)
     if lost > understood and not force:
         ((reason, _),) = reasons.most_common(1)
         raise TracestatError(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hmac
-import multiprocessing
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
+import loky
 import msgspec
 
 from tracestat.errors import TracestatError
@@ -61,6 +60,8 @@ class LogReader:
 
     Attributes
     ----------
+    workers : int
+        Processes that read; logs may be read in as many threads.
     seen : dict of (str, str) to str
         (kind, token) to true name of the private names met, empty unless ``keep_names``.
     """
@@ -68,11 +69,11 @@ class LogReader:
     def __init__(self, key: bytes, *, keep_names: bool, workers: int, expected_bytes: int, on_bytes: OnBytes) -> None:
         self._key = key
         self._keep = keep_names
-        self._workers = workers if expected_bytes >= _WORTH_A_PROCESS else 1
+        self.workers = workers if expected_bytes >= _WORTH_A_PROCESS else 1
         self._on_bytes = on_bytes
         self._names = Names(key, keep=keep_names)
         self._opened = ExitStack()
-        self._pool: ProcessPoolExecutor | None = None
+        self._pool: loky.ProcessPoolExecutor | None = None
 
     @property
     def seen(self) -> dict[tuple[str, str], str]:
@@ -80,11 +81,11 @@ class LogReader:
         return self._names.seen
 
     def __enter__(self) -> LogReader:
-        if self._workers > 1:
+        if self.workers > 1:
             self._pool = self._opened.enter_context(
-                ProcessPoolExecutor(
-                    self._workers,
-                    mp_context=multiprocessing.get_context("spawn"),
+                # unlike the standard one, it does not run the caller's script again in each process
+                loky.ProcessPoolExecutor(
+                    self.workers,
                     initializer=_begin,
                     initargs=(self._key, self._keep),
                 )
@@ -93,7 +94,7 @@ class LogReader:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._pool is not None and kind is not None:
-            self._pool.shutdown(cancel_futures=True)
+            self._pool.shutdown(kill_workers=True)
         self._opened.close()
 
     def read(
@@ -215,7 +216,7 @@ class LogReader:
             self._names.seen.update(made[1])
             return block, made[0]
 
-        yield from in_order(work, file, self._workers) if self._pool is not None else map(work, file)
+        yield from in_order(work, file, self.workers) if self._pool is not None else map(work, file)
 
 
 class _Total:

@@ -60,12 +60,6 @@ CUT_AT: Mapping[str, tuple[tuple[float, ...], float]] = {
 }
 UPPER_FROM = 0.8755
 _FIRST = 0.1
-_WITHIN = {
-    ("tool_class",): ("class_id",),
-    ("command_skeleton",): ("skeleton_id",),
-    ("command_skeleton", "developer"): ("skeleton_id", "developer_id"),
-    ("session",): ("session_pk",),
-}
 Floats = NDArray[np.float64]
 
 
@@ -126,28 +120,34 @@ class _Group:
     parts: Mapping[str, _Part]
 
 
-def _codes(values: pl.Series) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Give the distinct values in ascending order, and the number of each value among them."""
-    code = (values.rank("dense") - 1).to_numpy().astype(np.intp)
-    return values.unique().sort().to_numpy(), code
+def _codes(values: pl.Series) -> NDArray[np.intp]:
+    """Give the number of each value among the distinct ones in ascending order."""
+    import polars as pl
+
+    distinct = values.unique().sort()  # looking these up is quicker than ranking all
+    return values.replace_strict(distinct, pl.int_range(distinct.len(), eager=True)).to_numpy().astype(np.intp)
 
 
 def _group(
     key: tuple[Any, ...], frame: pl.DataFrame, counts: TimeCounts, plan: _Plan, exposure: pl.DataFrame
 ) -> _Group:
     """Lay out one group; ``exposure`` holds the rows at risk, ``frame`` those whose events count."""
-    session_ids, session = _codes(exposure["session_pk"])
-    developer_ids, developer = _codes(exposure["developer_id"])
+    row_session = exposure["session_pk"].to_numpy()
+    is_first = np.diff(row_session, prepend=row_session[0] - 1) > 0  # rows come in the order of the sessions
+    session = np.cumsum(is_first) - 1
+    sessions_of = exposure.select("session_pk", "developer_id", "provider_of").filter(is_first)
+    session_ids = sessions_of["session_pk"].to_numpy()
+    developer_ids, developer = np.unique(sessions_of["developer_id"].to_numpy(), return_inverse=True)
     cells = Cells(
         session,
-        developer,
+        developer[session],
         exposure["cell"].to_numpy().astype(np.intp),
         exposure["n_event"].to_numpy().astype(np.float64),
         exposure["n_net"].to_numpy().astype(np.float64),
         exposure["micros_net"].to_numpy().astype(np.float64),
     )
     sessions = session_cells(cells, plan.grid)
-    providers = exposure.select("session_pk", "provider_of").unique("session_pk").sort("session_pk")["provider_of"]
+    providers = sessions_of["provider_of"]
     holes: dict[str | None, tuple[Window, ...]] = {p: plan.cut_of(p) for p in providers.unique().to_list()}
     masks = {provider: plan.grid.in_holes(windows) for provider, windows in holes.items()}
     cut = np.array([masks[provider] for provider in providers.to_list()]).reshape(len(session_ids), plan.grid.n_cells)
@@ -449,8 +449,12 @@ def _within(group: _Group, plan: _Plan) -> tuple[WithinKey, ...]:
     base = group.parts["base kept"]
     if not base.fit.available or group.frame.height != group.cells.cell.size:
         return ()
-    keys = {}
-    for columns, ids in _WITHIN.items():
-        named = group.frame[ids[0]] if len(ids) == 1 else group.frame.select(pl.struct(ids)).to_series().hash()
-        keys[columns] = _codes(named)[1]
+    session, developer = group.cells.session, group.cells.developer
+    skeleton = _codes(group.frame["skeleton_id"])
+    keys = {
+        ("tool_class",): _codes(group.frame["class_id"]),
+        ("command_skeleton",): skeleton,
+        ("command_skeleton", "developer"): _codes(pl.Series(skeleton * (developer.max() + 1) + developer)),
+        ("session",): session,
+    }
     return within_keys(group.cells, keys, plan.grid, base.data, base.fit)

@@ -109,7 +109,7 @@ def _prepared(
                 flat.append(RiseGroup(D, X, data.blocks))
         # few clusters need multipliers of their own (Webb's points), not signs
         if flat and common is not None and code.size >= _ENOUGH_SIGNS:
-            flat = draw_shared(flat, common[:, code])
+            flat = draw_shared(flat, np.take(common, code, axis=1))
         pairs = zip(flat[::2], flat[1::2], strict=True)
         out.append(dict(zip(group.variants, pairs, strict=True)))
     return out

@@ -11,7 +11,7 @@ import tracestat
 from tracestat.durations import Selection, excluded_rows
 from tracestat.queries import data_path
 from tracestat.results import Head, TraceInfo
-from tracestat.store import Trace, is_store, open_store
+from tracestat.store import Trace, open_if_store, open_store
 
 if TYPE_CHECKING:
     import polars as pl
@@ -78,13 +78,12 @@ def open_trace(
     True
     """
     source = data_path("sample.jsonl.gz") if path is None else Path(path)
-    if not is_store(source):
+    trace = open_if_store(source)
+    if trace is None:
         from tracestat.ingest.cached import cached_store
 
         shown = source
         trace = open_store(cached_store(source, progress=progress), shown=shown.name)
-    else:
-        trace = open_store(source)
     if classes is not None:
         from tracestat.ingest.reclass import reclass
 

@@ -47,6 +47,7 @@ from tracestat.survival.hazard import (
 from tracestat.survival.headline import ENOUGH_CLUSTERS, FEW_DEVELOPERS
 from tracestat.survival.rises import NO_RISE, BinSets, RiseInput, rises
 from tracestat.survival.slope import poisson_slope
+from tracestat.survival.threads import two_at_a_time
 
 if TYPE_CHECKING:
     import polars as pl
@@ -129,7 +130,7 @@ def _codes(values: pl.Series) -> NDArray[np.intp]:
 
 
 def _group(
-    key: tuple[Any, ...], frame: pl.DataFrame, counts: TimeCounts, plan: _Plan, exposure: pl.DataFrame
+    plan: _Plan, key: tuple[Any, ...], frame: pl.DataFrame, counts: TimeCounts, exposure: pl.DataFrame
 ) -> _Group:
     """Lay out one group; ``exposure`` holds the rows at risk, ``frame`` those whose events count."""
     row_session = exposure["session_pk"].to_numpy()
@@ -264,7 +265,7 @@ def hazard(
     plan = _plan(_edges(first_edge, bins), cut_at)
     cells = hazard_cells(opened, selection, plan.grid.edges, plan.edges)
     counts = curve_counts(opened, selection)
-    groups = list(_groups(cells, counts, selection, plan))
+    groups = two_at_a_time(lambda parts: _group(plan, *parts), _parts(cells, counts, selection))
     plain = selection.definition == "tracelab"
     made = _with_rises(groups, plan, selection, draws=0 if plain else draws, seed=seed, min_n=min_n or 0)
     excluded = excluded_of(opened, selection)
@@ -281,7 +282,7 @@ def hazard(
         excluded={**excluded.counts, "below_first_edge": below_first, **({"below_resolution": early} if early else {})},
         notes=excluded.notes,
     )
-    return HazardResult(head, tuple(without_intervals(group) for group in made) if plain else tuple(made))
+    return HazardResult(head, tuple(map(without_intervals, made) if plain else made))
 
 
 def _edges(first: float | None, bins: int | None) -> tuple[float, ...]:
@@ -299,13 +300,16 @@ def _time_counts(frame: pl.DataFrame | None) -> TimeCounts:
     return TimeCounts(*(frame[name].to_numpy().astype(np.float64) for name in ("seconds", "n_event", "n_censored")))
 
 
-def _groups(cells: pl.DataFrame, counts: pl.DataFrame, selection: Selection, plan: _Plan) -> Iterator[_Group]:
+def _parts(
+    cells: pl.DataFrame, counts: pl.DataFrame, selection: Selection
+) -> Iterator[tuple[tuple[Any, ...], pl.DataFrame, TimeCounts, pl.DataFrame]]:
+    """Give the key of each group, its rows, its counts per duration and the rows at risk."""
     import polars as pl
 
     if "end_kind" not in selection.keys:
         by_key, parts_of = split_by_key(counts, selection), split_by_key(cells, selection)
         for key in sorted_groups(parts_of):
-            yield _group(key, parts_of[key], _time_counts(by_key.get(key)), plan, parts_of[key])
+            yield key, parts_of[key], _time_counts(by_key.get(key)), parts_of[key]
         return
     # cause-specific: the rows at risk are those of all causes, and other causes are no events
     others = [name for name in selection.keys if name != "end_kind"] or None
@@ -318,12 +322,12 @@ def _groups(cells: pl.DataFrame, counts: pl.DataFrame, selection: Selection, pla
             )
             key = own.select(group_keys(selection)).row(0)
             # the exact power law would need the counts of all causes at each time; the binned slope suffices here
-            yield _group(key, own, _time_counts(None), plan, exposure)
+            yield key, own, _time_counts(None), exposure
 
 
 def _with_rises(
     groups: Sequence[_Group], plan: _Plan, selection: Selection, *, draws: int, seed: int, min_n: int
-) -> Iterator[HazardGroup]:
+) -> list[HazardGroup]:
     session_ids = np.unique(np.concatenate([g.session_ids for g in groups])) if groups else np.empty(0)
     developer_ids = np.unique(np.concatenate([g.developer_ids for g in groups])) if groups else np.empty(0)
     inputs = []
@@ -337,8 +341,14 @@ def _with_rises(
                 np.searchsorted(developer_ids, group.developer_ids).astype(np.intp),
             )
         )
-    for group, tested in zip(groups, rises(inputs, draws=draws, seed=seed), strict=True):
-        yield _result(group, plan, selection, {name: tested.get(name, NO_RISE) for name in group.parts}, min_n)
+    tested = rises(inputs, draws=draws, seed=seed)
+
+    def made(number: int) -> HazardGroup:
+        group = groups[number]
+        rise = {name: tested[number].get(name, NO_RISE) for name in group.parts}
+        return _result(group, plan, selection, rise, min_n)
+
+    return two_at_a_time(made, range(len(groups)))
 
 
 def _result(group: _Group, plan: _Plan, selection: Selection, rise: Mapping[str, Rise], min_n: int) -> HazardGroup:

@@ -426,7 +426,8 @@ def _censoring_bounds(group: _Group, plan: _Plan) -> tuple[float | None, float |
         return None
     J, last = data.n_bins, plan.grid.n_cells - 1
     x = bin_centres(data.edges)[:J]
-    cells = group.cells
+    nobody = np.zeros_like(group.cells.session)  # a slope without interval needs sums over all sessions only
+    cells = replace(group.cells, session=nobody, developer=nobody)
     now = replace(cells, n_event=cells.n_event + lost)
     time_lost = frame["micros_lost"].to_numpy().astype(np.float64)
     stays = replace(cells, n_net=cells.n_net - lost, micros_net=cells.micros_net - time_lost)

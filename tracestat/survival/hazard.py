@@ -19,8 +19,8 @@ from tracestat.survival.blocks import Block, block_centres, block_sums, merge_bl
 from tracestat.survival.exposure import exposure_from_exits, group_cells
 from tracestat.survival.frailty import frailty_cells
 from tracestat.survival.headline import headline
-from tracestat.survival.intervals import bin_hazards, curvature_jackknife, local_slope_jackknife, slope_jackknife
-from tracestat.survival.slope import ols_slope, power_law_slope, slope_note
+from tracestat.survival.intervals import bin_hazards, curvature_jackknife, slope_jackknife
+from tracestat.survival.slope import curvature, ols_slope, power_law_slope, slope_note
 from tracestat.survival.stratified import stratified_slope
 
 __all__ = [
@@ -308,8 +308,8 @@ def fit_range(data: RangeData, counts: TimeCounts | None = None, holes: Sequence
         return replace(NO_FIT, notes=("no slope: the events lie in a single bin, or the fit has no maximum",))
     bend = _both(curvature_jackknife(D, X, x), curvature_jackknife(D_dev, X_dev, x))
     inside = [at for at in LOCAL_AT if start <= at <= stop]
-    local = local_slope_jackknife(D, X, x, np.log(inside)) if inside else None
-    local_at = dict(zip(inside, (interval.value for interval in local or ()), strict=False))
+    curved = curvature(D.sum(axis=0), X.sum(axis=0), x)
+    local_at = {at: curved.local_slope(float(np.log(at))) for at in inside} if curved is not None else {}
     D_b, X_b = (block_sums(v.sum(axis=0), data.blocks) for v in (data.D, data.X))
     ols = Interval(ols_slope(D_b, X_b, block_centres(data.edges, data.blocks)))
     exact = _power_law(counts, start, stop, holes) if counts is not None else NOT_AVAILABLE

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -122,14 +122,14 @@ def _product(rates: NDArray[np.float64], X: NDArray[np.float64]) -> NDArray[np.f
     return out
 
 
-def _distinct(counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Give the distinct counts and the number of each count among them, without sorting where there are many."""
-    whole = counts.astype(np.intp)
-    if whole.max(initial=0) > 4 * whole.size or not np.array_equal(whole, counts):
-        values, where = np.unique(counts, return_inverse=True)
-        return values, where.astype(np.intp)
-    seen = np.bincount(whole) > 0
-    return np.flatnonzero(seen).astype(np.float64), (np.cumsum(seen) - 1)[whole]
+def _distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Give the distinct values, which are counts or codes, and the number of each value among them."""
+    whole = values.astype(np.intp)
+    if whole.max(initial=0) > 4 * whole.size or not np.array_equal(whole, values):
+        distinct, where = np.unique(values, return_inverse=True)
+        return distinct, where.astype(np.intp)
+    seen = np.bincount(whole) > 0  # a table is quicker than sorting
+    return np.flatnonzero(seen), (np.cumsum(seen) - 1)[whole]
 
 
 class _Keys:
@@ -179,12 +179,18 @@ class _Keys:
 def _key_scores(
     n: NDArray[np.float64], expected: NDArray[np.float64], moment: NDArray[np.float64], r: float
 ) -> NDArray[np.float64]:
-    """Give what each key adds to the score beside the terms that are linear in events, shape (K, 3)."""
+    """Give what each key adds to the score beside the terms that are linear in events, shape (3, K)."""
     rate = r + expected
     weight = (r + n) / rate
     counts, where = _distinct(n)
-    by_r = psi(r + counts)[where] - psi(r) + np.log(r) + 1 - np.log(rate) - weight
-    return np.stack([-weight * expected, -weight * moment, -r * by_r], axis=1)
+    scores = np.empty((3, n.size))
+    np.multiply(-weight, expected, out=scores[0])
+    np.multiply(-weight, moment, out=scores[1])
+    by_r = (psi(r + counts) - psi(r) + np.log(r) + 1)[where]
+    by_r -= np.log(rate, out=rate)
+    by_r -= weight
+    np.multiply(-r, by_r, out=scores[2])
+    return scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +329,7 @@ def frailty_pairs(
     level : float, default 0.95
         Nominal coverage.
     coarser : array_like of int, shape (P,), optional
-        A second clustering of the same rows, for which the fit need not be made again.
+        A second clustering, in which each cluster of the first lies as a whole.
 
     Returns
     -------
@@ -358,12 +364,16 @@ def frailty_pairs(
     expected, moment = _product(solved.rates(), exposure.T)
     rows = _Rows(keys, n_row, np.einsum("kj,j->k", events, solved.keys.z), expected, moment)
 
-    def without(gone: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def without(gone: NDArray[np.intp]) -> _Left:
         kept = np.ones(keys.size, dtype=np.bool_)
         kept[gone] = False
-        return sum_by(events[kept], keys[kept], n_keys), sum_by(exposure[kept], keys[kept], n_keys)
+        return (
+            sum_by(n_row[kept], keys[kept], n_keys),
+            sum_by(exposure[kept], keys[kept], n_keys),
+            events[kept].sum(axis=0),
+        )
 
-    return _with_intervals(solved, rows, (clusters, coarser), level, without)
+    return _with_intervals(solved, rows, clusters, coarser, level, without)
 
 
 def frailty_cells(
@@ -391,7 +401,7 @@ def frailty_cells(
     edges : sequence of float, length J + 1
         Edges of the bins, seconds.
     coarser : array_like of int, shape (R,), optional
-        A second clustering.
+        A second clustering, in which each cluster of the first lies as a whole.
     level : float, default 0.95
         Nominal coverage.
 
@@ -422,9 +432,10 @@ def frailty_cells(
     lower = np.concatenate([[0.0], bounds])
     flat = keys * (J + 2) + cells
     D, n_exit, spent = (sum_by(v, flat, n_keys * (J + 2)).reshape(n_keys, J + 2) for v in (event, exits, time))
-    D, X = D[:, 1 : J + 1], exposure_from_exits(n_exit, spent, lower.tolist())[:, 1 : J + 1]
+    D, X = D[:, 1 : J + 1], np.asfortranarray(exposure_from_exits(n_exit, spent, lower.tolist())[:, 1 : J + 1])
     places = bin_centres(edges)
-    solved = _solve(D.sum(axis=1), X, D.sum(axis=0), places)
+    n_k, per_bin = D.sum(axis=1), D.sum(axis=0)
+    solved = _solve(n_k, X, per_bin, places)
     if solved is None:
         return None, D, X
     inside = (cells >= 1) & (cells <= J)
@@ -437,21 +448,21 @@ def frailty_cells(
         sums.append(time * per_cell[cells] + exits * (before - lower * per_cell)[cells])
     rows = _Rows(keys, n_row, n_row * z[cells], sums[0], sums[1])
 
-    def without(gone: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def without(gone: NDArray[np.intp]) -> _Left:
         # only the keys of these rows change
-        changed, number = np.unique(keys[gone], return_inverse=True)
+        changed, number = _distinct(keys[gone])
         place = number * (J + 2) + cells[gone]
         events_gone, exits_gone, spent_gone = (
             sum_by(v[gone], place, changed.size * (J + 2)).reshape(changed.size, J + 2) for v in (event, exits, time)
         )
-        left_D, left_X = D.copy(), X.copy()
-        left_D[changed] -= events_gone[:, 1 : J + 1]
+        left_n, left_X = n_k.copy(), X.copy(order="F")
+        left_n[changed] -= events_gone[:, 1 : J + 1].sum(axis=1)
         left_X[changed] = exposure_from_exits(
             n_exit[changed] - exits_gone, spent[changed] - spent_gone, lower.tolist()
         )[:, 1 : J + 1]
-        return left_D, left_X
+        return left_n, left_X, per_bin - events_gone[:, 1 : J + 1].sum(axis=0)
 
-    return _with_intervals(solved, rows, (clusters, coarser), level, without), D, X
+    return _with_intervals(solved, rows, clusters, coarser, level, without), D, X
 
 
 @dataclass(frozen=True, slots=True)
@@ -465,24 +476,47 @@ class _Rows:
     moment: NDArray[np.float64]
 
 
-_Without: TypeAlias = Callable[[NDArray[np.intp]], tuple[NDArray[np.float64], NDArray[np.float64]]]
+_Left: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+"""Events per key, exposure per key and bin, events per bin."""
+_Without: TypeAlias = Callable[[NDArray[np.intp]], _Left]
 
 
 def _with_intervals(
-    solved: _Solved, rows: _Rows, clusterings: tuple[ArrayLike, ArrayLike | None], level: float, without: _Without
+    solved: _Solved,
+    rows: _Rows,
+    clusters: NDArray[np.intp],
+    coarser: ArrayLike | None,
+    level: float,
+    without: _Without,
 ) -> FrailtyFit:
-    intervals = [
-        jackknife_interval(solved.fit.slope, _one_step(solved, rows, np.asarray(codes, dtype=np.intp), without), level)
-        for codes in clusterings
-        if codes is not None
-    ]
-    return replace(solved.fit, interval=intervals[0], coarser=intervals[1] if len(intervals) > 1 else None)
+    slope = solved.fit.slope
+    rows, of_row = _merged(rows, clusters)
+    fit = replace(
+        solved.fit, interval=jackknife_interval(slope, _one_step(solved, rows, of_row, clusters, without), level)
+    )
+    if coarser is None:
+        return fit
+    larger = np.asarray(coarser, dtype=np.intp)
+    larger_of = np.zeros(clusters.max(initial=-1) + 1, dtype=np.intp)
+    larger_of[clusters] = larger
+    if not np.array_equal(larger_of[clusters], larger):
+        raise TracestatError("frailty: a cluster lies in two of the coarser clusters")
+    rows, of_row = _merged(rows, larger_of[of_row])
+    return replace(fit, coarser=jackknife_interval(slope, _one_step(solved, rows, of_row, larger, without), level))
+
+
+def _merged(rows: _Rows, clusters: NDArray[np.intp]) -> tuple[_Rows, NDArray[np.intp]]:
+    """Add up the rows of each pair of cluster and key, which leave together; give them and the cluster of each."""
+    where, cluster, key = _pairs(clusters, rows.key)
+    sums = (sum_by(v, where, key.size) for v in (rows.events, rows.events_z, rows.expected, rows.moment))
+    return _Rows(key, *sums), cluster
 
 
 def _pairs(
-    clusters: NDArray[np.intp], keys: NDArray[np.intp], n_clusters: int, n_keys: int
+    clusters: NDArray[np.intp], keys: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
     """Give the number of each row's pair of cluster and key, and the cluster and key of each number."""
+    n_clusters, n_keys = (int(codes.max(initial=-1)) + 1 for codes in (clusters, keys))
     cluster_of_key = np.zeros(n_keys, dtype=np.intp)
     cluster_of_key[keys] = clusters
     if np.array_equal(cluster_of_key[keys], clusters):  # a key lies in one cluster, as sessions do in a developer
@@ -491,43 +525,44 @@ def _pairs(
     if n_clusters * n_keys <= 4 * code.size + 100_000:  # a table of all pairs is cheaper than sorting
         return code, *np.divmod(np.arange(n_clusters * n_keys), n_keys)
     order = np.argsort(code, kind="stable")  # quick on rows that come in the order of the clusters
-    first = np.diff(code[order], prepend=-1) > 0
+    ascending = code[order]
+    is_first = np.diff(ascending, prepend=-1) > 0
     where = np.empty(code.size, dtype=np.intp)
-    where[order] = np.cumsum(first) - 1
-    return where, *np.divmod(code[order[first]], n_keys)
+    where[order] = np.cumsum(is_first) - 1
+    return where, *np.divmod(ascending[is_first], n_keys)
 
 
-def _one_step(solved: _Solved, rows: _Rows, clusters: NDArray[np.intp], without: _Without) -> NDArray[np.float64]:
-    """Give the slope without each cluster in range."""
+def _one_step(
+    solved: _Solved, rows: _Rows, of_row: NDArray[np.intp], clusters: NDArray[np.intp], without: _Without
+) -> NDArray[np.float64]:
+    """Give the slope without each cluster in range.
+
+    ``rows`` are one per pair of key and cluster, ``of_row`` the cluster of each; ``clusters`` is that of each row that
+    ``without`` may leave out.
+    """
     r = float(np.exp(-solved.parameters[2]))
-    n_keys = int(rows.key.max(initial=-1)) + 1
-    n_clusters = int(clusters.max(initial=-1)) + 1
-    # rows of one (key, cluster) leave together
-    where, pair_cluster, pair_key = _pairs(clusters, rows.key, n_clusters, n_keys)
-    n, expected, moment = (sum_by(v, where, pair_key.size) for v in (rows.events, rows.expected, rows.moment))
+    n_keys, n_clusters = (int(codes.max(initial=-1)) + 1 for codes in (rows.key, clusters))
     n_k, expected_k, moment_k = (sum_by(v, rows.key, n_keys) for v in (rows.events, rows.expected, rows.moment))
-    before = _key_scores(n_k, np.maximum(expected_k, 0.0), moment_k, r)[pair_key]
-    left = np.maximum(expected_k[pair_key] - expected, 0.0)
-    after = _key_scores(np.maximum(n_k[pair_key] - n, 0.0), left, moment_k[pair_key] - moment, r)
-    change = sum_by(after - before, pair_cluster, n_clusters)
-    events = sum_by(rows.events, clusters, n_clusters)
-    change[:, 0] -= events
-    change[:, 1] -= sum_by(rows.events_z, clusters, n_clusters)
+    before = _key_scores(n_k, np.maximum(expected_k, 0.0), moment_k, r)[:, rows.key]
+    n_left = np.maximum(n_k[rows.key] - rows.events, 0.0)
+    expected_left = np.maximum(expected_k[rows.key] - rows.expected, 0.0)
+    after = _key_scores(n_left, expected_left, moment_k[rows.key] - rows.moment, r)
+    change = np.stack([sum_by(v, of_row, n_clusters) for v in after - before])
+    events = sum_by(rows.events, of_row, n_clusters)
+    change[0] -= events
+    change[1] -= sum_by(rows.events_z, of_row, n_clusters)
     # exposure is what an expected number comes from; of nothing, rounding leaves next to nothing
-    active = events + sum_by(rows.expected, clusters, n_clusters) > 1e-9
+    active = events + sum_by(rows.expected, of_row, n_clusters) > 1e-9
     free = 2 if solved.fit.at_bound else 3
-    hessian = solved.hessian[:free, :free]
-    step = np.linalg.solve(hessian, -change[active][:, :free].T)
+    step = np.linalg.solve(solved.hessian[:free, :free], -change[:free, active])
     replicates: NDArray[np.float64] = solved.parameters[1] + step[1]
     numbers = np.flatnonzero(active)
     for place in np.flatnonzero(events[active] > _HEAVY * events.sum()):
-        D, X = without(np.flatnonzero(clusters == numbers[place]))
-        n_left, per_bin = D.sum(axis=1), D.sum(axis=0)
+        n, X, per_bin = without(np.flatnonzero(clusters == numbers[place]))
         if np.count_nonzero(per_bin > 0) < 2:  # nothing is left from which to learn a slope
             replicates[place] = np.nan
             continue
-        used = (X.sum(axis=1) > 0) | (n_left > 0)
-        keys = _Keys(n_left[used], X[used], per_bin, solved.keys.z)
+        keys = _Keys(n, X, per_bin, solved.keys.z)
         moved = solved.parameters.copy()
         moved[:free] += np.clip(step[:, place], -_STEP_LIMIT, _STEP_LIMIT)
         moved[2] = min(max(moved[2], _LOG_THETA[0]), _LOG_THETA[1])

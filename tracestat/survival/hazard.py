@@ -383,17 +383,20 @@ def within_keys(
     edges = data.edges[: J + 1]
     # the bins in use suffice here: 0 is what lies below them, J + 1 what lies above
     cell = np.clip(grid.base_bins(data.edges) + 1, 0, J + 1)[cells.cell]
+    seen = np.flatnonzero(cell)  # what ends or enters below the bins adds nothing to them
+    cell, session, developer = cell[seen], cells.session[seen], cells.developer[seen]
+    n_event, n_net, time_net = cells.n_event[seen], cells.n_net[seen], cells.micros_net[seen] / 1e6
     found = []
     for columns, code in keys.items():
         fit_of_key, D, X = frailty_cells(
-            code,
-            cells.session,
+            code[seen],
+            session,
             cell,
-            cells.n_event,
-            cells.n_net,
-            cells.micros_net / 1e6,
+            n_event,
+            n_net,
+            time_net,
             edges,
-            coarser=cells.developer,
+            coarser=developer,
         )
         n_keys = int(np.count_nonzero(X.sum(axis=1) > 0))
         if n_keys < 2 or fit_of_key is None or fit_of_key.interval is None or fit_of_key.coarser is None:

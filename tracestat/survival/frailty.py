@@ -216,13 +216,15 @@ def _climb(keys: _Keys, start: NDArray[np.float64], tolerance: float = _TOLERANC
         step[:free] = axes @ ((axes.T @ gradient[:free]) / curve)
         step *= min(1.0, _STEP_LIMIT / max(float(np.abs(step).max()), 1e-300))
         before = value
+        # what rounding leaves of a sum with terms of this size, whatever the sum itself is
+        noise = 1e-12 * (abs(before) + keys.total + keys.n.size * float(np.exp(-parameters[2])))
         while True:
             proposal = parameters + step
             proposal[2] = min(max(float(proposal[2]), low), high)
             if float(np.abs(step).max()) < tolerance:
                 return _Top(proposal, before, at_bound)
             value, gradient, hessian = keys.derivatives(proposal)
-            if value >= before - 1e-12 * abs(before):
+            if value >= before - noise:
                 break
             step /= 2
         parameters = proposal

@@ -21,6 +21,7 @@ from tracestat.api.common import (
 )
 from tracestat.durations import Clock, Definition, Rows, Selection, Unit, curve_counts, hazard_cells, select
 from tracestat.errors import UsageError
+from tracestat.resample import sum_by
 from tracestat.results import (
     DeadlinesCut,
     HazardGroup,
@@ -424,21 +425,26 @@ def _censoring_bounds(group: _Group, plan: _Plan) -> tuple[float | None, float |
     lost = frame["n_lost"].to_numpy().astype(np.float64)
     if not lost.any() or data.n_bins == 0:
         return None
-    J, last = data.n_bins, plan.grid.n_cells - 1
+    J, n_cells = data.n_bins, plan.grid.n_cells
     x = bin_centres(data.edges)[:J]
-    nobody = np.zeros_like(group.cells.session)  # a slope without interval needs sums over all sessions only
-    cells = replace(group.cells, session=nobody, developer=nobody)
-    now = replace(cells, n_event=cells.n_event + lost)
-    time_lost = frame["micros_lost"].to_numpy().astype(np.float64)
-    stays = replace(cells, n_net=cells.n_net - lost, micros_net=cells.micros_net - time_lost)
-    top = plan.grid.edges[last] * 1e6
-    never = Cells(
-        np.concatenate([stays.session, cells.session]),
-        np.concatenate([stays.developer, cells.developer]),
-        np.concatenate([stays.cell, np.full(cells.cell.size, last)]),
-        np.concatenate([stays.n_event, np.zeros(lost.size)]),
-        np.concatenate([stays.n_net, lost]),
-        np.concatenate([stays.micros_net, lost * top]),
+    # a slope without interval needs sums over all sessions only
+    n_event, n_net, micros_net, lost, micros_lost = (
+        sum_by(values, group.cells.cell, n_cells)
+        for values in (
+            group.cells.n_event,
+            group.cells.n_net,
+            group.cells.micros_net,
+            lost,
+            frame["micros_lost"].to_numpy(),
+        )
+    )
+    one = np.zeros(n_cells, dtype=np.intp)
+    now = Cells(one, one, np.arange(n_cells), n_event + lost, n_net, micros_net)
+    beyond = np.zeros(n_cells)
+    beyond[-1] = lost.sum()
+    top = plan.grid.edges[-1] * 1e6
+    never = replace(
+        now, n_event=n_event, n_net=n_net - lost + beyond, micros_net=micros_net - micros_lost + beyond * top
     )
     slopes = []
     for variant in (now, never):

@@ -231,6 +231,11 @@ def test_codes_and_rows_must_agree() -> None:
         frailty_pairs([0, 1], [0], np.ones((2, 3)), np.ones((2, 3)), np.arange(3.0))
 
 
+def test_a_cluster_lies_in_one_coarser_cluster() -> None:
+    with pytest.raises(TracestatError, match="two of the coarser"):
+        frailty_pairs([0, 1, 1], [0, 0, 1], np.ones((3, 3)), np.ones((3, 3)), np.arange(3.0), coarser=[0, 1, 1])
+
+
 def test_strata_leave_out_small_keys() -> None:
     times, key = keyed_rows(20, 100, -0.4, 1.0, seed=8)
     D, X = cluster_bins(times, key)

@@ -156,9 +156,10 @@ def excluded_rows(trace: Trace, selection: Selection) -> pl.DataFrame:
 def hazard_cells(trace: Trace, selection: Selection, grid: Sequence[float], edges: Sequence[float]) -> pl.DataFrame:
     """Count ends and sum times per session and cell of a grid: ``queries/hazard_cells.sql``.
 
-    Per row of the frame: n and n_seen rows and those whose end was seen, micros summed; n_event the ends that count
-    (the row had entered), n_lost and micros_lost those that were lost from sight; n_net and micros_net what ends in the
-    cell less what enters in it, from which exposure follows.
+    Rows come in the order of session, skeleton (numbered from 0) and cell. Per row of the frame: n and n_seen rows and
+    those whose end was seen, micros summed; n_event the ends that count (the row had entered), n_lost and micros_lost
+    those that were lost from sight; n_net and micros_net what ends in the cell less what enters in it, from which
+    exposure follows.
 
     Parameters
     ----------
@@ -180,8 +181,12 @@ def hazard_cells(trace: Trace, selection: Selection, grid: Sequence[float], edge
         hi=[*lower[1:], 1e300],
         edge=[float(value) for value in edges],
     )
-    # sums of floats made of these depend on their order; clusters and keys come in runs
-    counted = counted.sort("session_pk", "skeleton_id", "class_id", "cell")
+    skeletons = counted["skeleton_id"].unique().sort()
+    number = pl.col("skeleton_id").replace_strict(skeletons, pl.int_range(skeletons.len(), eager=True))
+    # sums of floats made of these depend on their order; sorting by one number is quicker than by three
+    counted = counted.with_columns(skeleton_id=number).sort(
+        (pl.col("session_pk") * skeletons.len() + pl.col("skeleton_id")) * len(lower) + pl.col("cell")
+    )
     # an entry is a negative end; a row that ended before it would have entered counts, but shows nothing
     sign = pl.col("sign")
     is_row, is_end = sign >= 0, sign == 1

@@ -467,7 +467,7 @@ def _within(group: _Group, plan: _Plan) -> tuple[WithinKey, ...]:
     if not base.fit.available or group.frame.height != group.cells.cell.size:
         return ()
     session, developer = group.cells.session, group.cells.developer
-    skeleton = _codes(group.frame["skeleton_id"])
+    skeleton = group.frame["skeleton_id"].to_numpy().astype(np.intp)
     keys = {
         ("tool_class",): _codes(group.frame["class_id"]),
         ("command_skeleton",): skeleton,

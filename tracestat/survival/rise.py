@@ -434,17 +434,14 @@ def _test_of(
     p[group.testable] = adjusted
     some = critical is not None and adjusted.size > 0
     upper = np.exp(group.delta + critical * group.se) - 1 if some and critical is not None else p
+    columns = (group.testable, group.early, group.late, group.delta, group.se, group.se_naive, p, upper)
     contrasts = tuple(
-        RiseContrast(
-            int(group.early[i]),
-            int(group.late[i]),
-            float(group.delta[i]),
-            float(group.se[i]) if group.testable[i] else None,
-            float(group.se_naive[i]),
-            float(p[i]) if group.testable[i] else None,
-            float(upper[i]) if group.testable[i] else None,
+        RiseContrast(early, late, delta, se, naive, p_adjusted, limit)
+        if testable
+        else RiseContrast(early, late, delta, None, naive, None, None)
+        for testable, early, late, delta, se, naive, p_adjusted, limit in zip(
+            *(c.tolist() for c in columns), strict=True
         )
-        for i in range(group.delta.size)
     )
     if not some:
         note = "fewer than two clusters" if group.n_clusters < 2 else "clusters do not vary"

@@ -1,12 +1,12 @@
 -- grain: one row per (keys, provider, session, developer, tool class, skeleton, cell): sufficient statistics of every
 --   hazard estimate
--- keys: {keys}, provider_of, session_pk, developer_id, class_id, skeleton_id, kind, cell
--- columns: kind: end (of a row that had entered), early (of one that ended before it would have entered) or entry;
+-- keys: {keys}, provider_of, session_pk, developer_id, class_id, skeleton_id, sign, cell
+-- columns: sign: 1 an end (of a row that had entered), 0 an early end (before the row would have entered), -1 an entry;
 --   n (rows), n_seen (those whose end was seen), micros (summed microseconds, to the end or to the entry), micros_lost
 --   (of those not seen to end). Exposure follows from ends less entries
 -- sums are of whole microseconds, so that they do not depend on the order in which threads add; they are exact up to
 --   2^53, 285 years
--- invariants: n of end and early sums to the rows of the group; n_seen <= n; ids are hashes and mean nothing outside
+-- invariants: n of ends, early or not, sums to the rows of the group; n_seen <= n; ids are hashes and mean nothing outside
 --   one result
 -- parameters: cell, lo, hi (lists, the grid), edge (list, the edges of the bins), rows
 WITH grid AS (
@@ -31,16 +31,23 @@ spell AS (
     WHERE d.excluded IS NULL AND ($rows = 'all' OR d.row_kind = $rows) AND {where}
 ),
 step AS (
-    SELECT * EXCLUDE (seconds, observed, enters_at), CASE WHEN enters_at = 0 OR seconds > enters_at THEN 'end' ELSE 'early' END AS kind,
+    SELECT * EXCLUDE (seconds, observed, enters_at),
+        CAST(CASE WHEN enters_at = 0 OR seconds > enters_at THEN 1 ELSE 0 END AS TINYINT) AS sign,
         seconds AS at_seconds, observed
     FROM spell
     UNION ALL BY NAME
-    SELECT * EXCLUDE (seconds, observed, enters_at), 'entry' AS kind, enters_at AS at_seconds, TRUE AS observed
+    SELECT * EXCLUDE (seconds, observed, enters_at), CAST(-1 AS TINYINT) AS sign, enters_at AS at_seconds, TRUE AS observed
     FROM spell
     WHERE enters_at > 0 AND seconds > enters_at
+),
+-- clocks tick in milliseconds: far fewer times than rows have to be placed on the grid
+place AS (
+    SELECT t.at_seconds, grid.cell
+    FROM (SELECT DISTINCT at_seconds FROM step) AS t
+    JOIN grid ON t.at_seconds >= grid.lo AND t.at_seconds < grid.hi
 )
 SELECT
-    step.* EXCLUDE (at_seconds, observed), grid.cell, count(*) AS n, count(*) FILTER (WHERE observed) AS n_seen,
-    sum(round(at_seconds * 1e6)) AS micros, coalesce(sum(round(at_seconds * 1e6)) FILTER (WHERE NOT observed), 0) AS micros_lost
-FROM step JOIN grid ON step.at_seconds >= grid.lo AND step.at_seconds < grid.hi
+    s.* EXCLUDE (at_seconds, observed), place.cell, count(*) AS n, count(*) FILTER (WHERE s.observed) AS n_seen,
+    sum(round(s.at_seconds * 1e6)) AS micros, coalesce(sum(round(s.at_seconds * 1e6)) FILTER (WHERE NOT s.observed), 0) AS micros_lost
+FROM step AS s JOIN place ON place.at_seconds = s.at_seconds
 GROUP BY ALL

@@ -16,7 +16,7 @@ from tests.traces import call, round_, write
 from tracestat.errors import TracestatError, UsageError
 from tracestat.ingest import ingest
 from tracestat.queries import query_text
-from tracestat.store import SCHEMA_VERSION, Trace, is_store, open_store
+from tracestat.store import SCHEMA_VERSION, Trace, is_store, open_if_store, open_store
 
 ROWS = [round_("s", i, [call(f"call_{i}", 10 * i, 10 * i + 1)], text=10 * i) for i in range(3)]
 
@@ -249,6 +249,7 @@ def test_what_is_no_store(tmp_path: Path, store: Path) -> None:
         ("none", "none: no such file"),
     ]:
         assert not is_store(tmp_path / name)
+        assert open_if_store(tmp_path / name) is None
         with pytest.raises(TracestatError) as caught:
             open_store(tmp_path / name)
         assert str(caught.value).startswith(message)
@@ -267,6 +268,14 @@ def test_a_version_that_is_none(store: Path) -> None:
     with duckdb.connect(str(store)) as con:
         con.execute("UPDATE tracestat SET schema_version = NULL")
     assert not is_store(store)
+    assert open_if_store(store) is None
+
+
+def test_a_store_of_a_newer_version_is_one(store: Path) -> None:
+    with duckdb.connect(str(store)) as con:
+        con.execute("UPDATE tracestat SET schema_version = 1000")
+    with pytest.raises(TracestatError, match="upgrade tracestat"):
+        open_if_store(store)
 
 
 def test_a_name_to_show(store: Path) -> None:

@@ -156,9 +156,10 @@ def excluded_rows(trace: Trace, selection: Selection) -> pl.DataFrame:
 def hazard_cells(trace: Trace, selection: Selection, grid: Sequence[float], edges: Sequence[float]) -> pl.DataFrame:
     """Count ends and sum times per session and cell of a grid: ``queries/hazard_cells.sql``.
 
-    Per row of the frame: n and n_seen rows and those whose end was seen, micros summed; n_event the ends that count
-    (the row had entered), n_lost and micros_lost those that were lost from sight; n_net and micros_net what ends in the
-    cell less what enters in it, from which exposure follows.
+    Rows come in the order of session, skeleton (numbered from 0) and cell. Per row of the frame: n and n_seen rows and
+    those whose end was seen, micros summed; n_event the ends that count (the row had entered), n_lost and micros_lost
+    those that were lost from sight; n_net and micros_net what ends in the cell less what enters in it, from which
+    exposure follows.
 
     Parameters
     ----------
@@ -180,21 +181,27 @@ def hazard_cells(trace: Trace, selection: Selection, grid: Sequence[float], edge
         hi=[*lower[1:], 1e300],
         edge=[float(value) for value in edges],
     )
+    skeletons = counted["skeleton_id"].unique().sort()
+    number = pl.col("skeleton_id").replace_strict(skeletons, pl.int_range(skeletons.len(), eager=True))
+    # sums of floats made of these depend on their order; sorting by one number is quicker than by three
+    counted = counted.with_columns(skeleton_id=number).sort(
+        (pl.col("session_pk") * skeletons.len() + pl.col("skeleton_id")) * len(lower) + pl.col("cell")
+    )
     # an entry is a negative end; a row that ended before it would have entered counts, but shows nothing
-    sign = pl.col("kind").replace_strict({"end": 1, "early": 0, "entry": -1}, return_dtype=pl.Int8)
-    counted = counted.with_columns(sign=sign, is_row=pl.col("kind") != "entry", is_end=pl.col("kind") == "end")
-    counted = counted.with_columns(n_early=pl.col("n") * (pl.col("kind") == "early"))
+    sign = pl.col("sign")
+    is_row, is_end = sign >= 0, sign == 1
     return counted.select(
-        pl.exclude("kind", "sign", "is_row", "is_end", "n", "n_seen", "micros", "micros_lost"),
-        n=pl.col("n") * pl.col("is_row"),
-        n_seen=pl.col("n_seen") * pl.col("is_row"),
-        micros=pl.col("micros") * pl.col("is_row"),
-        n_event=pl.col("n_seen") * pl.col("is_end"),
-        n_lost=(pl.col("n") - pl.col("n_seen")) * pl.col("is_end"),
-        micros_lost=pl.col("micros_lost") * pl.col("is_end"),
-        n_net=pl.col("n") * pl.col("sign"),
-        micros_net=pl.col("micros") * pl.col("sign"),
-    ).sort("session_pk", "cell", "skeleton_id", "class_id")  # sums of floats made of these depend on their order
+        pl.exclude("sign", "n", "n_seen", "micros", "micros_lost"),
+        n=pl.col("n") * is_row,
+        n_seen=pl.col("n_seen") * is_row,
+        micros=pl.col("micros") * is_row,
+        n_early=pl.col("n") * (sign == 0),
+        n_event=pl.col("n_seen") * is_end,
+        n_lost=(pl.col("n") - pl.col("n_seen")) * is_end,
+        micros_lost=pl.col("micros_lost") * is_end,
+        n_net=pl.col("n") * sign,
+        micros_net=pl.col("micros") * sign,
+    )
 
 
 def curve_counts(trace: Trace, selection: Selection) -> pl.DataFrame:

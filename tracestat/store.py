@@ -34,6 +34,7 @@ __all__ = [
     "is_locked",
     "is_plain",
     "is_store",
+    "open_if_store",
     "open_store",
     "reading",
     "store_version",
@@ -214,12 +215,35 @@ def is_store(path: str | Path) -> bool:
     """Tell whether a path is a tracestat store, of whatever version; a DuckDB file of TraceLab is none."""
     path = Path(path)
     try:
-        with path.open("rb") as file:
-            if file.read(12)[8:] != _MAGIC:
-                return False
-        return store_version(path) is not None
-    except (OSError, TracestatError):
+        return _is_duckdb(path) and store_version(path) is not None
+    except TracestatError:
         return False
+
+
+def _is_duckdb(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(12)[8:] == _MAGIC
+    except OSError:
+        return False
+
+
+def open_if_store(path: str | Path) -> Trace | None:
+    """Open a store, or give None for what is none.
+
+    Raises
+    ------
+    TracestatError
+        It is a store, but of a version that cannot be read.
+    """
+    if not _is_duckdb(Path(path)):
+        return None
+    try:
+        return open_store(path)  # once: asking first whether it is a store would open it twice
+    except TracestatError:
+        if is_store(path):
+            raise
+        return None
 
 
 def store_version(path: Path) -> int | None:

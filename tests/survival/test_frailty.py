@@ -213,9 +213,27 @@ def test_jackknife_with_theta_at_its_end() -> None:
     assert_allclose(fit.interval.se, se, rtol=0.05)
 
 
+@pytest.mark.parametrize("developers", [np.zeros(30, dtype=int), (np.arange(30) > 28).astype(int)])
+def test_a_cluster_that_holds_all_events_has_no_interval(developers: NDArray[np.intp]) -> None:
+    key, session, D, X = pairs(20, 30, 900, seed=12)
+    D = np.where(session[:, None] > 28, 0.0, D)  # with two developers, the other one has exposure only
+    fit = frailty_pairs(key, session, D, X, CENTRES[:13], coarser=developers[session])
+    assert fit is not None
+    assert fit.interval is not None
+    assert fit.interval.low is not None
+    assert fit.coarser is not None
+    assert fit.coarser.n_clusters == len(set(developers))
+    assert fit.coarser.low is None
+
+
 def test_codes_and_rows_must_agree() -> None:
     with pytest.raises(TracestatError, match="per row"):
         frailty_pairs([0, 1], [0], np.ones((2, 3)), np.ones((2, 3)), np.arange(3.0))
+
+
+def test_a_cluster_lies_in_one_coarser_cluster() -> None:
+    with pytest.raises(TracestatError, match="two of the coarser"):
+        frailty_pairs([0, 1, 1], [0, 0, 1], np.ones((3, 3)), np.ones((3, 3)), np.arange(3.0), coarser=[0, 1, 1])
 
 
 def test_strata_leave_out_small_keys() -> None:

@@ -11,7 +11,7 @@ import tracestat
 from tracestat.durations import Selection, excluded_rows
 from tracestat.queries import data_path, query_text
 from tracestat.results import Head, TraceInfo
-from tracestat.store import Trace, is_store, open_store
+from tracestat.store import Trace, open_if_store, open_store
 
 if TYPE_CHECKING:
     import polars as pl
@@ -87,7 +87,8 @@ def open_trace(
     True
     """
     source = data_path("sample.jsonl.gz") if path is None else Path(path)
-    if mine or not is_store(source):
+    trace = None if mine else open_if_store(source)
+    if trace is None:
         from tracestat.ingest.cached import cached_store
 
         places = [folder.place for folder in _own_folders()] if mine else [source]
@@ -95,8 +96,6 @@ def open_trace(
         if trace.run(query_text("log_count"))["logs"].item():
             # the folder of a log can spell out what somebody works on
             trace.shown = f"logs/{trace.fingerprint.removeprefix('sha256:')[:12]}"
-    else:
-        trace = open_store(source)
     if classes is not None:
         from tracestat.ingest.reclass import reclass
 

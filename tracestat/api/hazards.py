@@ -21,6 +21,7 @@ from tracestat.api.common import (
 )
 from tracestat.durations import Clock, Definition, Rows, Selection, Unit, curve_counts, hazard_cells, select
 from tracestat.errors import UsageError
+from tracestat.resample import sum_by
 from tracestat.results import (
     DeadlinesCut,
     HazardGroup,
@@ -47,6 +48,7 @@ from tracestat.survival.hazard import (
 from tracestat.survival.headline import ENOUGH_CLUSTERS, FEW_DEVELOPERS
 from tracestat.survival.rises import NO_RISE, BinSets, RiseInput, rises
 from tracestat.survival.slope import poisson_slope
+from tracestat.survival.threads import two_at_a_time
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,12 +62,6 @@ CUT_AT: Mapping[str, tuple[tuple[float, ...], float]] = {
 }
 UPPER_FROM = 0.8755
 _FIRST = 0.1
-_WITHIN = {
-    ("tool_class",): ("class_id",),
-    ("command_skeleton",): ("skeleton_id",),
-    ("command_skeleton", "developer"): ("skeleton_id", "developer_id"),
-    ("session",): ("session_pk",),
-}
 Floats = NDArray[np.float64]
 
 
@@ -126,28 +122,34 @@ class _Group:
     parts: Mapping[str, _Part]
 
 
-def _codes(values: pl.Series) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Give the distinct values in ascending order, and the number of each value among them."""
-    code = (values.rank("dense") - 1).to_numpy().astype(np.intp)
-    return values.unique().sort().to_numpy(), code
+def _codes(values: pl.Series) -> NDArray[np.intp]:
+    """Give the number of each value among the distinct ones in ascending order."""
+    import polars as pl
+
+    distinct = values.unique().sort()  # looking these up is quicker than ranking all
+    return values.replace_strict(distinct, pl.int_range(distinct.len(), eager=True)).to_numpy().astype(np.intp)
 
 
 def _group(
-    key: tuple[Any, ...], frame: pl.DataFrame, counts: TimeCounts, plan: _Plan, exposure: pl.DataFrame
+    plan: _Plan, key: tuple[Any, ...], frame: pl.DataFrame, counts: TimeCounts, exposure: pl.DataFrame
 ) -> _Group:
     """Lay out one group; ``exposure`` holds the rows at risk, ``frame`` those whose events count."""
-    session_ids, session = _codes(exposure["session_pk"])
-    developer_ids, developer = _codes(exposure["developer_id"])
+    row_session = exposure["session_pk"].to_numpy()
+    is_first = np.diff(row_session, prepend=row_session[0] - 1) > 0  # rows come in the order of the sessions
+    session = np.cumsum(is_first) - 1
+    sessions_of = exposure.select("session_pk", "developer_id", "provider_of").filter(is_first)
+    session_ids = sessions_of["session_pk"].to_numpy()
+    developer_ids, developer = np.unique(sessions_of["developer_id"].to_numpy(), return_inverse=True)
     cells = Cells(
         session,
-        developer,
+        developer[session],
         exposure["cell"].to_numpy().astype(np.intp),
         exposure["n_event"].to_numpy().astype(np.float64),
         exposure["n_net"].to_numpy().astype(np.float64),
         exposure["micros_net"].to_numpy().astype(np.float64),
     )
     sessions = session_cells(cells, plan.grid)
-    providers = exposure.select("session_pk", "provider_of").unique("session_pk").sort("session_pk")["provider_of"]
+    providers = sessions_of["provider_of"]
     holes: dict[str | None, tuple[Window, ...]] = {p: plan.cut_of(p) for p in providers.unique().to_list()}
     masks = {provider: plan.grid.in_holes(windows) for provider, windows in holes.items()}
     cut = np.array([masks[provider] for provider in providers.to_list()]).reshape(len(session_ids), plan.grid.n_cells)
@@ -264,7 +266,7 @@ def hazard(
     plan = _plan(_edges(first_edge, bins), cut_at)
     cells = hazard_cells(opened, selection, plan.grid.edges, plan.edges)
     counts = curve_counts(opened, selection)
-    groups = list(_groups(cells, counts, selection, plan))
+    groups = two_at_a_time(lambda parts: _group(plan, *parts), _parts(cells, counts, selection))
     plain = selection.definition == "tracelab"
     made = _with_rises(groups, plan, selection, draws=0 if plain else draws, seed=seed, min_n=min_n or 0)
     excluded = excluded_of(opened, selection)
@@ -281,7 +283,7 @@ def hazard(
         excluded={**excluded.counts, "below_first_edge": below_first, **({"below_resolution": early} if early else {})},
         notes=excluded.notes,
     )
-    return HazardResult(head, tuple(without_intervals(group) for group in made) if plain else tuple(made))
+    return HazardResult(head, tuple(map(without_intervals, made) if plain else made))
 
 
 def _edges(first: float | None, bins: int | None) -> tuple[float, ...]:
@@ -299,13 +301,16 @@ def _time_counts(frame: pl.DataFrame | None) -> TimeCounts:
     return TimeCounts(*(frame[name].to_numpy().astype(np.float64) for name in ("seconds", "n_event", "n_censored")))
 
 
-def _groups(cells: pl.DataFrame, counts: pl.DataFrame, selection: Selection, plan: _Plan) -> Iterator[_Group]:
+def _parts(
+    cells: pl.DataFrame, counts: pl.DataFrame, selection: Selection
+) -> Iterator[tuple[tuple[Any, ...], pl.DataFrame, TimeCounts, pl.DataFrame]]:
+    """Give the key of each group, its rows, its counts per duration and the rows at risk."""
     import polars as pl
 
     if "end_kind" not in selection.keys:
         by_key, parts_of = split_by_key(counts, selection), split_by_key(cells, selection)
         for key in sorted_groups(parts_of):
-            yield _group(key, parts_of[key], _time_counts(by_key.get(key)), plan, parts_of[key])
+            yield key, parts_of[key], _time_counts(by_key.get(key)), parts_of[key]
         return
     # cause-specific: the rows at risk are those of all causes, and other causes are no events
     others = [name for name in selection.keys if name != "end_kind"] or None
@@ -318,12 +323,12 @@ def _groups(cells: pl.DataFrame, counts: pl.DataFrame, selection: Selection, pla
             )
             key = own.select(group_keys(selection)).row(0)
             # the exact power law would need the counts of all causes at each time; the binned slope suffices here
-            yield _group(key, own, _time_counts(None), plan, exposure)
+            yield key, own, _time_counts(None), exposure
 
 
 def _with_rises(
     groups: Sequence[_Group], plan: _Plan, selection: Selection, *, draws: int, seed: int, min_n: int
-) -> Iterator[HazardGroup]:
+) -> list[HazardGroup]:
     session_ids = np.unique(np.concatenate([g.session_ids for g in groups])) if groups else np.empty(0)
     developer_ids = np.unique(np.concatenate([g.developer_ids for g in groups])) if groups else np.empty(0)
     inputs = []
@@ -337,8 +342,14 @@ def _with_rises(
                 np.searchsorted(developer_ids, group.developer_ids).astype(np.intp),
             )
         )
-    for group, tested in zip(groups, rises(inputs, draws=draws, seed=seed), strict=True):
-        yield _result(group, plan, selection, {name: tested.get(name, NO_RISE) for name in group.parts}, min_n)
+    tested = rises(inputs, draws=draws, seed=seed)
+
+    def made(number: int) -> HazardGroup:
+        group = groups[number]
+        rise = {name: tested[number].get(name, NO_RISE) for name in group.parts}
+        return _result(group, plan, selection, rise, min_n)
+
+    return two_at_a_time(made, range(len(groups)))
 
 
 def _result(group: _Group, plan: _Plan, selection: Selection, rise: Mapping[str, Rise], min_n: int) -> HazardGroup:
@@ -414,20 +425,26 @@ def _censoring_bounds(group: _Group, plan: _Plan) -> tuple[float | None, float |
     lost = frame["n_lost"].to_numpy().astype(np.float64)
     if not lost.any() or data.n_bins == 0:
         return None
-    J, last = data.n_bins, plan.grid.n_cells - 1
+    J, n_cells = data.n_bins, plan.grid.n_cells
     x = bin_centres(data.edges)[:J]
-    cells = group.cells
-    now = replace(cells, n_event=cells.n_event + lost)
-    time_lost = frame["micros_lost"].to_numpy().astype(np.float64)
-    stays = replace(cells, n_net=cells.n_net - lost, micros_net=cells.micros_net - time_lost)
-    top = plan.grid.edges[last] * 1e6
-    never = Cells(
-        np.concatenate([stays.session, cells.session]),
-        np.concatenate([stays.developer, cells.developer]),
-        np.concatenate([stays.cell, np.full(cells.cell.size, last)]),
-        np.concatenate([stays.n_event, np.zeros(lost.size)]),
-        np.concatenate([stays.n_net, lost]),
-        np.concatenate([stays.micros_net, lost * top]),
+    # a slope without interval needs sums over all sessions only
+    n_event, n_net, micros_net, lost, micros_lost = (
+        sum_by(values, group.cells.cell, n_cells)
+        for values in (
+            group.cells.n_event,
+            group.cells.n_net,
+            group.cells.micros_net,
+            lost,
+            frame["micros_lost"].to_numpy(),
+        )
+    )
+    one = np.zeros(n_cells, dtype=np.intp)
+    now = Cells(one, one, np.arange(n_cells), n_event + lost, n_net, micros_net)
+    beyond = np.zeros(n_cells)
+    beyond[-1] = lost.sum()
+    top = plan.grid.edges[-1] * 1e6
+    never = replace(
+        now, n_event=n_event, n_net=n_net - lost + beyond, micros_net=micros_net - micros_lost + beyond * top
     )
     slopes = []
     for variant in (now, never):
@@ -449,8 +466,12 @@ def _within(group: _Group, plan: _Plan) -> tuple[WithinKey, ...]:
     base = group.parts["base kept"]
     if not base.fit.available or group.frame.height != group.cells.cell.size:
         return ()
-    keys = {}
-    for columns, ids in _WITHIN.items():
-        named = group.frame[ids[0]] if len(ids) == 1 else group.frame.select(pl.struct(ids)).to_series().hash()
-        keys[columns] = _codes(named)[1]
+    session, developer = group.cells.session, group.cells.developer
+    skeleton = group.frame["skeleton_id"].to_numpy().astype(np.intp)
+    keys = {
+        ("tool_class",): _codes(group.frame["class_id"]),
+        ("command_skeleton",): skeleton,
+        ("command_skeleton", "developer"): _codes(pl.Series(skeleton * (developer.max() + 1) + developer)),
+        ("session",): session,
+    }
     return within_keys(group.cells, keys, plan.grid, base.data, base.fit)

@@ -112,7 +112,9 @@ def block_sums(values: ArrayLike, blocks: Sequence[Block]) -> NDArray[np.float64
     bins = np.asarray(values, dtype=np.float64)
     out = np.empty((*bins.shape[:-1], len(blocks)))
     for b, (start, stop) in enumerate(blocks):
-        out[..., b] = bins[..., start:stop].sum(axis=-1)
+        out[..., b] = bins[..., start]
+        for j in range(start + 1, stop):  # blocks are narrow: quicker than a sum over their axis
+            out[..., b] += bins[..., j]
     return out
 
 

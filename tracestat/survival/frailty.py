@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, polygamma, psi
+from scipy.special import gammaln, psi, zeta
 
 from tracestat.errors import TracestatError
 from tracestat.resample import ClusterInterval, jackknife_interval, sum_by
@@ -27,7 +27,9 @@ _LOG_THETA = (-9.0, 6.0)
 _STARTS = (-2.0, 0.0)
 _STEP_LIMIT = 1.5
 _TOLERANCE = 1e-9
+_REFIT_TOLERANCE = 1e-6  # refits begin close to the top, where a last step of this size leaves an error near 1e-12
 _MAX_STEPS = 60
+_SMALL_PRODUCT = 2**18  # multiplications up to which OpenBLAS starts no threads
 _HEAVY = 0.05  # from here on one step is off by percents, below it by a thousandth
 
 
@@ -104,15 +106,30 @@ def frailty_loglik(intercept: float, slope: float, theta: float, D_k: ArrayLike,
     return float(per_key.sum() + events.sum(axis=0) @ eta)
 
 
-# einsum, not @: products this thin gain nothing from BLAS threads, and on a busy machine wait for them a hundred times
-# longer than they compute
+# einsum, not @: BLAS would start threads for these, which gain nothing here, and on a busy machine it waits for them a
+# hundred times longer than they compute
 def _dot(u: NDArray[np.float64], v: NDArray[np.float64]) -> float:
     return float(np.einsum("k,k->", u, v))
 
 
-def _product(X: NDArray[np.float64], rates: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give X @ rates, transposed."""
-    return np.stack([np.einsum("kj,j->k", X, column) for column in np.ascontiguousarray(rates.T)])
+def _product(rates: NDArray[np.float64], X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give rates.T @ X for X of shape (J, K), in pieces so small that BLAS computes them without threads."""
+    out = np.empty((rates.shape[1], X.shape[1]))
+    width = max(_SMALL_PRODUCT // rates.size, 1)
+    for start in range(0, X.shape[1], width):
+        piece = slice(start, start + width)
+        np.matmul(rates.T, X[:, piece], out=out[:, piece])
+    return out
+
+
+def _distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Give the distinct values, which are counts or codes, and the number of each value among them."""
+    whole = values.astype(np.intp)
+    if whole.max(initial=0) > 4 * whole.size or not np.array_equal(whole, values):
+        distinct, where = np.unique(values, return_inverse=True)
+        return distinct, where.astype(np.intp)
+    seen = np.bincount(whole) > 0  # a table is quicker than sorting
+    return np.flatnonzero(seen), (np.cumsum(seen) - 1)[whole]
 
 
 class _Keys:
@@ -124,18 +141,18 @@ class _Keys:
     def __init__(
         self, n_k: NDArray[np.float64], X_k: NDArray[np.float64], D: NDArray[np.float64], z: NDArray[np.float64]
     ) -> None:
-        self.n, self.X, self.z = n_k, X_k, z
+        self.n, self.X, self.z = n_k, np.ascontiguousarray(X_k.T), z
         self.total, self.slope_total = float(D.sum()), float(D @ z)
         # few distinct counts: the gamma functions are computed once for each
-        self.counts, repeats = np.unique(n_k, return_counts=True)
-        self.repeats = repeats.astype(np.float64)
+        self.counts, where = _distinct(n_k)
+        self.repeats = np.bincount(where).astype(np.float64)
 
     def derivatives(self, parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
         """Give value, gradient and Hessian of the log likelihood."""
         a, b, log_theta = (float(v) for v in parameters)
         r = float(np.exp(-log_theta))
         rates = np.exp(a + b * self.z)[:, None] * powers(self.z, 0.0, 2)
-        first, moment, second = _product(self.X, rates)
+        first, moment, second = _product(rates, self.X)
         rate = r + first
         log_rate = np.log(rate)
         weight = (r + self.n) / rate  # posterior mean of the key's level
@@ -146,7 +163,7 @@ class _Keys:
         value += self.total * a + self.slope_total * b - _dot(log_rate, r + self.n)
         by_r = _dot(repeats, psi(counts) - psi(r)) + self.n.size * (np.log(r) + 1)
         by_r -= float(log_rate.sum() + weight.sum())
-        by_rr = _dot(repeats, polygamma(1, counts) - polygamma(1, r)) + self.n.size / r
+        by_rr = _dot(repeats, zeta(2, counts) - zeta(2, r)) + self.n.size / r  # zeta(2, .) is the trigamma function
         by_rr += float(np.sum(cross - 1 / rate))
         gradient = np.array([self.total - _dot(weight, first), self.slope_total - _dot(weight, moment), -r * by_r])
         hessian = np.empty((3, 3))
@@ -162,15 +179,28 @@ class _Keys:
 def _key_scores(
     n: NDArray[np.float64], expected: NDArray[np.float64], moment: NDArray[np.float64], r: float
 ) -> NDArray[np.float64]:
-    """Give what each key adds to the score beside the terms that are linear in events, shape (K, 3)."""
+    """Give what each key adds to the score beside the terms that are linear in events, shape (3, K)."""
     rate = r + expected
     weight = (r + n) / rate
-    counts, where = np.unique(n, return_inverse=True)
-    by_r = psi(r + counts)[where] - psi(r) + np.log(r) + 1 - np.log(rate) - weight
-    return np.stack([-weight * expected, -weight * moment, -r * by_r], axis=1)
+    counts, where = _distinct(n)
+    scores = np.empty((3, n.size))
+    np.multiply(-weight, expected, out=scores[0])
+    np.multiply(-weight, moment, out=scores[1])
+    by_r = (psi(r + counts) - psi(r) + np.log(r) + 1)[where]
+    by_r -= np.log(rate, out=rate)
+    by_r -= weight
+    np.multiply(-r, by_r, out=scores[2])
+    return scores
 
 
-def _climb(keys: _Keys, start: NDArray[np.float64]) -> _Top:
+@dataclass(frozen=True, slots=True)
+class _Top:
+    parameters: NDArray[np.float64]
+    value: float  # a last step away, so that the top itself need not be looked at
+    at_bound: bool
+
+
+def _climb(keys: _Keys, start: NDArray[np.float64], tolerance: float = _TOLERANCE) -> _Top:
     """Newton steps in a box for ln theta, shortened until they go up."""
     low, high = _LOG_THETA
     parameters = start
@@ -185,37 +215,32 @@ def _climb(keys: _Keys, start: NDArray[np.float64]) -> _Top:
         step = np.zeros(3)
         step[:free] = axes @ ((axes.T @ gradient[:free]) / curve)
         step *= min(1.0, _STEP_LIMIT / max(float(np.abs(step).max()), 1e-300))
+        before = value
+        # what rounding leaves of a sum with terms of this size, whatever the sum itself is
+        noise = 1e-12 * (abs(before) + keys.total + keys.n.size * float(np.exp(-parameters[2])))
         while True:
             proposal = parameters + step
             proposal[2] = min(max(float(proposal[2]), low), high)
-            new_value, new_gradient, new_hessian = keys.derivatives(proposal)
-            small = float(np.abs(step).max()) < _TOLERANCE
-            if small or new_value >= value - 1e-12 * abs(value):
+            if float(np.abs(step).max()) < tolerance:
+                return _Top(proposal, before, at_bound)
+            value, gradient, hessian = keys.derivatives(proposal)
+            if value >= before - noise:
                 break
             step /= 2
-        parameters, value, gradient, hessian = proposal, new_value, new_gradient, new_hessian
-        if small:
-            break
-    return _Top(parameters, value, hessian, at_bound)
-
-
-@dataclass(frozen=True, slots=True)
-class _Top:
-    parameters: NDArray[np.float64]
-    value: float
-    hessian: NDArray[np.float64]
-    at_bound: bool
+        parameters = proposal
+    return _Top(parameters, value, at_bound)
 
 
 @dataclass(frozen=True, slots=True)
 class _Solved:
     fit: FrailtyFit
     keys: _Keys
-    top: _Top
+    parameters: NDArray[np.float64]
+    hessian: NDArray[np.float64]
 
     def rates(self) -> NDArray[np.float64]:
         """Give hazard and hazard x z per bin at the top, shape (J, 2)."""
-        a, b, _ = self.top.parameters
+        a, b, _ = self.parameters
         hazards: NDArray[np.float64] = np.exp(a + b * self.keys.z)[:, None] * powers(self.keys.z, 0.0, 1)
         return hazards
 
@@ -232,6 +257,7 @@ def _solve(
     keys = _Keys(n_k[use], X_k[use], D, Z[:, 1])
     tops = [_climb(keys, np.array([*pooled, start])) for start in _STARTS]
     top = max(tops, key=lambda found: found.value)
+    value, _, hessian = keys.derivatives(top.parameters)
     level, slope, log_theta = (float(v) for v in top.parameters)
     slope_pooled = float(pooled[1])
     fit = FrailtyFit(
@@ -240,11 +266,11 @@ def _solve(
         theta=float(np.exp(log_theta)),
         slope_pooled=slope_pooled,
         mixing_share=1 - slope / slope_pooled if slope_pooled != 0 else None,
-        loglik=top.value,
+        loglik=value,
         n_keys=int(keys.n.size),
         at_bound=top.at_bound,
     )
-    return _Solved(fit, keys, top)
+    return _Solved(fit, keys, top.parameters, hessian)
 
 
 def gamma_frailty(D_k: ArrayLike, X_k: ArrayLike, x: ArrayLike) -> FrailtyFit | None:
@@ -305,7 +331,7 @@ def frailty_pairs(
     level : float, default 0.95
         Nominal coverage.
     coarser : array_like of int, shape (P,), optional
-        A second clustering of the same rows, for which the fit need not be made again.
+        A second clustering, in which each cluster of the first lies as a whole.
 
     Returns
     -------
@@ -337,14 +363,19 @@ def frailty_pairs(
     solved = _solve(sum_by(n_row, keys, n_keys), sum_by(exposure, keys, n_keys), events.sum(axis=0), places)
     if solved is None:
         return None
-    expected, moment = _product(exposure, solved.rates())
+    expected, moment = _product(solved.rates(), exposure.T)
     rows = _Rows(keys, n_row, np.einsum("kj,j->k", events, solved.keys.z), expected, moment)
 
-    def without(out: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        kept = ~out
-        return sum_by(events[kept], keys[kept], n_keys), sum_by(exposure[kept], keys[kept], n_keys)
+    def without(gone: NDArray[np.intp]) -> _Left:
+        kept = np.ones(keys.size, dtype=np.bool_)
+        kept[gone] = False
+        return (
+            sum_by(n_row[kept], keys[kept], n_keys),
+            sum_by(exposure[kept], keys[kept], n_keys),
+            events[kept].sum(axis=0),
+        )
 
-    return _with_intervals(solved, rows, (clusters, coarser), level, without)
+    return _with_intervals(solved, rows, clusters, coarser, level, without)
 
 
 def frailty_cells(
@@ -372,7 +403,7 @@ def frailty_cells(
     edges : sequence of float, length J + 1
         Edges of the bins, seconds.
     coarser : array_like of int, shape (R,), optional
-        A second clustering.
+        A second clustering, in which each cluster of the first lies as a whole.
     level : float, default 0.95
         Nominal coverage.
 
@@ -403,9 +434,10 @@ def frailty_cells(
     lower = np.concatenate([[0.0], bounds])
     flat = keys * (J + 2) + cells
     D, n_exit, spent = (sum_by(v, flat, n_keys * (J + 2)).reshape(n_keys, J + 2) for v in (event, exits, time))
-    D, X = D[:, 1 : J + 1], exposure_from_exits(n_exit, spent, lower.tolist())[:, 1 : J + 1]
+    D, X = D[:, 1 : J + 1], np.asfortranarray(exposure_from_exits(n_exit, spent, lower.tolist())[:, 1 : J + 1])
     places = bin_centres(edges)
-    solved = _solve(D.sum(axis=1), X, D.sum(axis=0), places)
+    n_k, per_bin = D.sum(axis=1), D.sum(axis=0)
+    solved = _solve(n_k, X, per_bin, places)
     if solved is None:
         return None, D, X
     inside = (cells >= 1) & (cells <= J)
@@ -418,12 +450,21 @@ def frailty_cells(
         sums.append(time * per_cell[cells] + exits * (before - lower * per_cell)[cells])
     rows = _Rows(keys, n_row, n_row * z[cells], sums[0], sums[1])
 
-    def without(out: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        gone = [sum_by(v[out], flat[out], n_keys * (J + 2)).reshape(n_keys, J + 2) for v in (event, exits, time)]
-        left = exposure_from_exits(n_exit - gone[1], spent - gone[2], lower.tolist())
-        return D - gone[0][:, 1 : J + 1], left[:, 1 : J + 1]
+    def without(gone: NDArray[np.intp]) -> _Left:
+        # only the keys of these rows change
+        changed, number = _distinct(keys[gone])
+        place = number * (J + 2) + cells[gone]
+        events_gone, exits_gone, spent_gone = (
+            sum_by(v[gone], place, changed.size * (J + 2)).reshape(changed.size, J + 2) for v in (event, exits, time)
+        )
+        left_n, left_X = n_k.copy(), X.copy(order="F")
+        left_n[changed] -= events_gone[:, 1 : J + 1].sum(axis=1)
+        left_X[changed] = exposure_from_exits(
+            n_exit[changed] - exits_gone, spent[changed] - spent_gone, lower.tolist()
+        )[:, 1 : J + 1]
+        return left_n, left_X, per_bin - events_gone[:, 1 : J + 1].sum(axis=0)
 
-    return _with_intervals(solved, rows, (clusters, coarser), level, without), D, X
+    return _with_intervals(solved, rows, clusters, coarser, level, without), D, X
 
 
 @dataclass(frozen=True, slots=True)
@@ -437,63 +478,95 @@ class _Rows:
     moment: NDArray[np.float64]
 
 
-_Without: TypeAlias = Callable[[NDArray[np.bool_]], tuple[NDArray[np.float64], NDArray[np.float64]]]
+_Left: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+"""Events per key, exposure per key and bin, events per bin."""
+_Without: TypeAlias = Callable[[NDArray[np.intp]], _Left]
 
 
 def _with_intervals(
-    solved: _Solved, rows: _Rows, clusterings: tuple[ArrayLike, ArrayLike | None], level: float, without: _Without
+    solved: _Solved,
+    rows: _Rows,
+    clusters: NDArray[np.intp],
+    coarser: ArrayLike | None,
+    level: float,
+    without: _Without,
 ) -> FrailtyFit:
-    intervals = [
-        jackknife_interval(solved.fit.slope, _one_step(solved, rows, np.asarray(codes, dtype=np.intp), without), level)
-        for codes in clusterings
-        if codes is not None
-    ]
-    return replace(solved.fit, interval=intervals[0], coarser=intervals[1] if len(intervals) > 1 else None)
+    slope = solved.fit.slope
+    rows, of_row = _merged(rows, clusters)
+    fit = replace(
+        solved.fit, interval=jackknife_interval(slope, _one_step(solved, rows, of_row, clusters, without), level)
+    )
+    if coarser is None:
+        return fit
+    larger = np.asarray(coarser, dtype=np.intp)
+    larger_of = np.zeros(clusters.max(initial=-1) + 1, dtype=np.intp)
+    larger_of[clusters] = larger
+    if not np.array_equal(larger_of[clusters], larger):
+        raise TracestatError("frailty: a cluster lies in two of the coarser clusters")
+    rows, of_row = _merged(rows, larger_of[of_row])
+    return replace(fit, coarser=jackknife_interval(slope, _one_step(solved, rows, of_row, larger, without), level))
+
+
+def _merged(rows: _Rows, clusters: NDArray[np.intp]) -> tuple[_Rows, NDArray[np.intp]]:
+    """Add up the rows of each pair of cluster and key, which leave together; give them and the cluster of each."""
+    where, cluster, key = _pairs(clusters, rows.key)
+    sums = (sum_by(v, where, key.size) for v in (rows.events, rows.events_z, rows.expected, rows.moment))
+    return _Rows(key, *sums), cluster
 
 
 def _pairs(
-    clusters: NDArray[np.intp], keys: NDArray[np.intp], n_clusters: int, n_keys: int
+    clusters: NDArray[np.intp], keys: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
     """Give the number of each row's pair of cluster and key, and the cluster and key of each number."""
+    n_clusters, n_keys = (int(codes.max(initial=-1)) + 1 for codes in (clusters, keys))
+    cluster_of_key = np.zeros(n_keys, dtype=np.intp)
+    cluster_of_key[keys] = clusters
+    if np.array_equal(cluster_of_key[keys], clusters):  # a key lies in one cluster, as sessions do in a developer
+        return keys, cluster_of_key, np.arange(n_keys)
     code = clusters * n_keys + keys
     if n_clusters * n_keys <= 4 * code.size + 100_000:  # a table of all pairs is cheaper than sorting
-        number, where = np.arange(n_clusters * n_keys), code
-    else:
-        number, where = np.unique(code, return_inverse=True)
-    cluster, key = np.divmod(number, n_keys)
-    return where.astype(np.intp), cluster.astype(np.intp), key.astype(np.intp)
+        return code, *np.divmod(np.arange(n_clusters * n_keys), n_keys)
+    order = np.argsort(code, kind="stable")  # quick on rows that come in the order of the clusters
+    ascending = code[order]
+    is_first = np.diff(ascending, prepend=-1) > 0
+    where = np.empty(code.size, dtype=np.intp)
+    where[order] = np.cumsum(is_first) - 1
+    return where, *np.divmod(ascending[is_first], n_keys)
 
 
-def _one_step(solved: _Solved, rows: _Rows, clusters: NDArray[np.intp], without: _Without) -> NDArray[np.float64]:
-    """Give the slope without each cluster in range."""
-    r = float(np.exp(-solved.top.parameters[2]))
-    n_keys = int(rows.key.max(initial=-1)) + 1
-    n_clusters = int(clusters.max(initial=-1)) + 1
-    # rows of one (key, cluster) leave together
-    where, pair_cluster, pair_key = _pairs(clusters, rows.key, n_clusters, n_keys)
-    n, expected, moment = (sum_by(v, where, pair_key.size) for v in (rows.events, rows.expected, rows.moment))
+def _one_step(
+    solved: _Solved, rows: _Rows, of_row: NDArray[np.intp], clusters: NDArray[np.intp], without: _Without
+) -> NDArray[np.float64]:
+    """Give the slope without each cluster in range.
+
+    ``rows`` are one per pair of key and cluster, ``of_row`` the cluster of each; ``clusters`` is that of each row that
+    ``without`` may leave out.
+    """
+    r = float(np.exp(-solved.parameters[2]))
+    n_keys, n_clusters = (int(codes.max(initial=-1)) + 1 for codes in (rows.key, clusters))
     n_k, expected_k, moment_k = (sum_by(v, rows.key, n_keys) for v in (rows.events, rows.expected, rows.moment))
-    before = _key_scores(n_k, np.maximum(expected_k, 0.0), moment_k, r)[pair_key]
-    left = np.maximum(expected_k[pair_key] - expected, 0.0)
-    after = _key_scores(np.maximum(n_k[pair_key] - n, 0.0), left, moment_k[pair_key] - moment, r)
-    change = sum_by(after - before, pair_cluster, n_clusters)
-    events = sum_by(rows.events, clusters, n_clusters)
-    change[:, 0] -= events
-    change[:, 1] -= sum_by(rows.events_z, clusters, n_clusters)
+    before = _key_scores(n_k, np.maximum(expected_k, 0.0), moment_k, r)[:, rows.key]
+    n_left = np.maximum(n_k[rows.key] - rows.events, 0.0)
+    expected_left = np.maximum(expected_k[rows.key] - rows.expected, 0.0)
+    after = _key_scores(n_left, expected_left, moment_k[rows.key] - rows.moment, r)
+    change = np.stack([sum_by(v, of_row, n_clusters) for v in after - before])
+    events = sum_by(rows.events, of_row, n_clusters)
+    change[0] -= events
+    change[1] -= sum_by(rows.events_z, of_row, n_clusters)
     # exposure is what an expected number comes from; of nothing, rounding leaves next to nothing
-    active = events + sum_by(rows.expected, clusters, n_clusters) > 1e-9
+    active = events + sum_by(rows.expected, of_row, n_clusters) > 1e-9
     free = 2 if solved.fit.at_bound else 3
-    hessian = solved.top.hessian[:free, :free]
-    step = np.linalg.solve(hessian, -change[active][:, :free].T)
-    replicates: NDArray[np.float64] = solved.top.parameters[1] + step[1]
+    step = np.linalg.solve(solved.hessian[:free, :free], -change[:free, active])
+    replicates: NDArray[np.float64] = solved.parameters[1] + step[1]
     numbers = np.flatnonzero(active)
     for place in np.flatnonzero(events[active] > _HEAVY * events.sum()):
-        D, X = without(clusters == numbers[place])
-        n_left = D.sum(axis=1)
-        used = (X.sum(axis=1) > 0) | (n_left > 0)
-        keys = _Keys(n_left[used], X[used], D.sum(axis=0), solved.keys.z)
-        moved = solved.top.parameters.copy()
+        n, X, per_bin = without(np.flatnonzero(clusters == numbers[place]))
+        if np.count_nonzero(per_bin > 0) < 2:  # nothing is left from which to learn a slope
+            replicates[place] = np.nan
+            continue
+        keys = _Keys(n, X, per_bin, solved.keys.z)
+        moved = solved.parameters.copy()
         moved[:free] += np.clip(step[:, place], -_STEP_LIMIT, _STEP_LIMIT)
         moved[2] = min(max(moved[2], _LOG_THETA[0]), _LOG_THETA[1])
-        replicates[place] = _climb(keys, moved).parameters[1]
+        replicates[place] = _climb(keys, moved, _REFIT_TOLERANCE).parameters[1]
     return replicates

@@ -19,8 +19,8 @@ from tracestat.survival.blocks import Block, block_centres, block_sums, merge_bl
 from tracestat.survival.exposure import exposure_from_exits, group_cells
 from tracestat.survival.frailty import frailty_cells
 from tracestat.survival.headline import headline
-from tracestat.survival.intervals import bin_hazards, curvature_jackknife, local_slope_jackknife, slope_jackknife
-from tracestat.survival.slope import ols_slope, power_law_slope, slope_note
+from tracestat.survival.intervals import bin_hazards, curvature_jackknife, slope_jackknife
+from tracestat.survival.slope import curvature, ols_slope, power_law_slope, slope_note
 from tracestat.survival.stratified import stratified_slope
 
 __all__ = [
@@ -308,8 +308,8 @@ def fit_range(data: RangeData, counts: TimeCounts | None = None, holes: Sequence
         return replace(NO_FIT, notes=("no slope: the events lie in a single bin, or the fit has no maximum",))
     bend = _both(curvature_jackknife(D, X, x), curvature_jackknife(D_dev, X_dev, x))
     inside = [at for at in LOCAL_AT if start <= at <= stop]
-    local = local_slope_jackknife(D, X, x, np.log(inside)) if inside else None
-    local_at = dict(zip(inside, (interval.value for interval in local or ()), strict=False))
+    curved = curvature(D.sum(axis=0), X.sum(axis=0), x)
+    local_at = {at: curved.local_slope(float(np.log(at))) for at in inside} if curved is not None else {}
     D_b, X_b = (block_sums(v.sum(axis=0), data.blocks) for v in (data.D, data.X))
     ols = Interval(ols_slope(D_b, X_b, block_centres(data.edges, data.blocks)))
     exact = _power_law(counts, start, stop, holes) if counts is not None else NOT_AVAILABLE
@@ -383,17 +383,20 @@ def within_keys(
     edges = data.edges[: J + 1]
     # the bins in use suffice here: 0 is what lies below them, J + 1 what lies above
     cell = np.clip(grid.base_bins(data.edges) + 1, 0, J + 1)[cells.cell]
+    seen = np.flatnonzero(cell)  # what ends or enters below the bins adds nothing to them
+    cell, session, developer = cell[seen], cells.session[seen], cells.developer[seen]
+    n_event, n_net, time_net = cells.n_event[seen], cells.n_net[seen], cells.micros_net[seen] / 1e6
     found = []
     for columns, code in keys.items():
         fit_of_key, D, X = frailty_cells(
-            code,
-            cells.session,
+            code[seen],
+            session,
             cell,
-            cells.n_event,
-            cells.n_net,
-            cells.micros_net / 1e6,
+            n_event,
+            n_net,
+            time_net,
             edges,
-            coarser=cells.developer,
+            coarser=developer,
         )
         n_keys = int(np.count_nonzero(X.sum(axis=1) > 0))
         if n_keys < 2 or fit_of_key is None or fit_of_key.interval is None or fit_of_key.coarser is None:

@@ -116,8 +116,8 @@ class RiseGroup:
         Events and exposure per cluster and bin.
     blocks : tuple of (int, int)
         Blocks of bins.
-    drawn : ndarray, shape (draws, B), or None
-        Multipliers times influence, made before by `draw_shared`; None draws multipliers for this group alone.
+    drawn : ndarray, shape (B, draws), or None
+        Influence times multipliers, made before by `draw_shared`; None draws multipliers for this group alone.
     """
 
     D: NDArray[np.float64]
@@ -145,13 +145,17 @@ def draw_shared(groups: Sequence[RiseGroup], multipliers: NDArray[np.int8] | NDA
     --------
     >>> group = RiseGroup(np.ones((40, 2)), np.ones((40, 2)), ((0, 1), (1, 2)))
     >>> draw_shared([group, group], sign_multipliers(40, 7))[1].drawn.shape
-    (7, 2)
+    (2, 7)
     """
-    influences = [_influence(group)[2] for group in groups]
-    drawn = _draw(np.concatenate(influences, axis=1), multipliers)
-    ends = np.cumsum([influence.shape[1] for influence in influences])
+    blocks = np.concatenate([_influence(group)[2].T for group in groups])
+    # most blocks stand in several bin sets
+    number: dict[bytes, int] = {}
+    place = np.array([number.setdefault(block.tobytes(), len(number)) for block in blocks])
+    drawn = _draw(blocks[np.unique(place, return_index=True)[1]], multipliers)
+    ends = np.cumsum([len(group.blocks) for group in groups])
     return [
-        replace(group, drawn=drawn[:, end - len(group.blocks) : end]) for group, end in zip(groups, ends, strict=True)
+        replace(group, drawn=drawn[place[end - len(group.blocks) : end]])
+        for group, end in zip(groups, ends, strict=True)
     ]
 
 
@@ -328,27 +332,26 @@ def _prepare(group: RiseGroup, draws: int, seed: int) -> _Prepared:
     drawn = group.drawn
     if drawn is None and draws > 0 and n_clusters >= 2 and len(group.blocks) >= 2:
         # clusters out of range have no influence: their signs change nothing, but few in range need Webb's points
-        drawn = _draw(influence[active], sign_multipliers(n_clusters, draws, seed))
+        drawn = _draw(influence[active].T, sign_multipliers(n_clusters, draws, seed))
     return events, exposure, influence, drawn, n_clusters
 
 
 def _draw(influence: NDArray[np.float64], multipliers: NDArray[np.int8] | NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give W @ U, from which the draws of every contrast are differences."""
-    if multipliers.shape[1] != influence.shape[0]:
+    """Give influence (B, G) times multipliers (draws, G), from which the draws of every contrast are differences."""
+    if multipliers.shape[1] != influence.shape[1]:
         raise TracestatError(
-            f"rise test: multipliers for {multipliers.shape[1]} clusters, data of {influence.shape[0]}"
+            f"rise test: multipliers for {multipliers.shape[1]} clusters, data of {influence.shape[1]}"
         )
-    return np.concatenate(
-        [
-            multipliers[i : i + _CHUNK].astype(np.float64, copy=False) @ influence
-            for i in range(0, multipliers.shape[0], _CHUNK)
-        ]
-    )
+    drawn = np.empty((influence.shape[0], multipliers.shape[0]))
+    for start in range(0, multipliers.shape[0], _CHUNK):
+        some = slice(start, start + _CHUNK)
+        drawn[:, some] = influence @ multipliers[some].astype(np.float64, copy=False).T
+    return drawn
 
 
 @dataclass(frozen=True, slots=True)
 class _Contrasts:
-    """The contrasts of one group before they are adjusted."""
+    """The contrasts of one group before they are adjusted; null: their draws, a row each."""
 
     early: NDArray[np.intp]
     late: NDArray[np.intp]
@@ -376,15 +379,20 @@ def _contrasts(
     early, late = _pairs(events.size, family)
     log_hazard = np.log(events / exposure)
     naive = np.sqrt(1 / events[early] + 1 / events[late])
-    squares = np.sum((influence[:, late] - influence[:, early]) ** 2, axis=0)
+    of_block = np.ascontiguousarray(influence.T)
+    squares = np.empty(early.size)
+    for a in range(events.size - 1):  # not all at once: with thousands of clusters the differences leave the cache
+        pairs = early == a
+        apart = of_block[late[pairs]] - of_block[a]
+        squares[pairs] = np.einsum("bg,bg->b", apart, apart)
     # rounding alone gives about 1e-32
     testable = (squares > 1e-24) & (n_clusters >= 2)
     null = None
     if drawn is not None:
-        share = (drawn[:, late[testable]] - drawn[:, early[testable]]) / np.sqrt(squares[testable])
+        null = (drawn[late[testable]] - drawn[early[testable]]) / np.sqrt(squares[testable])[:, None]
         # each draw is divided by its own standard error, as t is: with few clusters the tail is Student's, not normal
-        spread = np.maximum(1 - share**2 / n_clusters, _LEAST_SPREAD) * (n_clusters / max(n_clusters - 1, 1))
-        null = share / np.sqrt(spread)
+        spread = np.maximum(1 - null**2 / n_clusters, _LEAST_SPREAD) * (n_clusters / max(n_clusters - 1, 1))
+        null /= np.sqrt(spread, out=spread)
     return _Contrasts(
         early,
         late,
@@ -409,8 +417,8 @@ def _adjust(family: Family, groups: Sequence[_Contrasts], level: float) -> list[
         if method == "Holm":
             critical, adjusted = float(ndtri(1 - (1 - level) / t.size)), holm(ndtr(-t))
         else:
-            null = np.concatenate(drawn, axis=1)
-            critical, adjusted = float(np.quantile(null.max(axis=1), level)), _step_down(t, null)
+            null = np.concatenate(drawn)
+            critical, adjusted = float(np.quantile(null.max(axis=0), level)), _step_down(t, null)
     tests, start = [], 0
     for group in groups:
         size = int(np.count_nonzero(group.testable))
@@ -426,17 +434,14 @@ def _test_of(
     p[group.testable] = adjusted
     some = critical is not None and adjusted.size > 0
     upper = np.exp(group.delta + critical * group.se) - 1 if some and critical is not None else p
+    columns = (group.testable, group.early, group.late, group.delta, group.se, group.se_naive, p, upper)
     contrasts = tuple(
-        RiseContrast(
-            int(group.early[i]),
-            int(group.late[i]),
-            float(group.delta[i]),
-            float(group.se[i]) if group.testable[i] else None,
-            float(group.se_naive[i]),
-            float(p[i]) if group.testable[i] else None,
-            float(upper[i]) if group.testable[i] else None,
+        RiseContrast(early, late, delta, se, naive, p_adjusted, limit)
+        if testable
+        else RiseContrast(early, late, delta, None, naive, None, None)
+        for testable, early, late, delta, se, naive, p_adjusted, limit in zip(
+            *(c.tolist() for c in columns), strict=True
         )
-        for i in range(group.delta.size)
     )
     if not some:
         note = "fewer than two clusters" if group.n_clusters < 2 else "clusters do not vary"
@@ -457,7 +462,9 @@ def _pairs(n_blocks: int, family: Family) -> tuple[NDArray[np.intp], NDArray[np.
 def _step_down(t: NDArray[np.float64], null: NDArray[np.float64]) -> NDArray[np.float64]:
     """Adjust each p value over the contrasts not larger than it, then make them monotone (Westfall and Young)."""
     ascending = np.argsort(t, kind="stable")
-    largest_so_far = np.maximum.accumulate(null[:, ascending], axis=1)
+    largest_so_far = null[ascending]
+    np.maximum.accumulate(largest_so_far, axis=0, out=largest_so_far)
     p = np.empty(t.size)
-    p[ascending] = np.maximum.accumulate(np.mean(largest_so_far >= t[ascending], axis=0)[::-1])[::-1]
+    reached = np.count_nonzero(largest_so_far >= t[ascending, None], axis=1) / null.shape[1]
+    p[ascending] = np.maximum.accumulate(reached[::-1])[::-1]
     return p

@@ -19,6 +19,7 @@ from tracestat.survival.hazard import RangeData
 from tracestat.survival.headline import ENOUGH_CLUSTERS, headline
 from tracestat.survival.monotone import pava_ratio
 from tracestat.survival.rise import RiseContrast, RiseGroup, RiseTest, draw_shared, rise_tests_together
+from tracestat.survival.threads import two_at_a_time
 
 __all__ = ["NO_RISE", "BinSets", "RiseInput", "rises"]
 
@@ -71,26 +72,32 @@ def rises(groups: Sequence[RiseInput], *, draws: int = 2_000, seed: int = 0) -> 
         In the order of the groups, by variant. The headline is the developers' from 20 of them on.
     """
     prepared = {name: _prepared(groups, name, draws, seed) for name in ("session", "developer")}
-    out: list[dict[str, Rise]] = [{} for _ in groups]
-    for variant in dict.fromkeys(name for group in groups for name in group.variants):
+    variants = list(dict.fromkeys(name for group in groups for name in group.variants))
+
+    def tested(variant: str) -> dict[int, Rise]:
         having = [i for i, group in enumerate(groups) if variant in group.variants]
         tests = {}
         for name, made in prepared.items():
             base = rise_tests_together([made[i][variant][0] for i in having], draws=draws, seed=seed)
             moved = rise_tests_together([made[i][variant][1] for i in having], ("adjacent",), draws=draws, seed=seed)
             tests[name] = [(a["adjacent"], a["any"], b["adjacent"]) for a, b in zip(base, moved, strict=True)]
-        for i, session, developer in zip(having, tests["session"], tests["developer"], strict=True):
-            sets = groups[i].variants[variant]
-            adjacent, anywhere, moved_origin = (
-                _family(by_session, by_developer, data)
-                for by_session, by_developer, data in zip(
-                    session, developer, (sets.data, sets.data, sets.moved), strict=True
-                )
-            )
-            used = slice(0, sets.data.n_bins)
-            ratio = pava_ratio(sets.data.D.sum(axis=0)[used], sets.data.X.sum(axis=0)[used])
-            out[i][variant] = Rise(adjacent, anywhere, moved_origin, ratio)
-    return out
+        return {
+            i: _rise(groups[i].variants[variant], session, developer)
+            for i, session, developer in zip(having, tests["session"], tests["developer"], strict=True)
+        }
+
+    by_variant = dict(zip(variants, two_at_a_time(tested, variants), strict=True))
+    return [{variant: by_variant[variant][i] for variant in group.variants} for i, group in enumerate(groups)]
+
+
+def _rise(sets: BinSets, session: Sequence[RiseTest], developer: Sequence[RiseTest]) -> Rise:
+    """Tell the tests of neighbours, of any pair and of neighbours in the moved bins, by both clusterings."""
+    adjacent, anywhere, moved_origin = (
+        _family(*tests) for tests in zip(session, developer, (sets.data, sets.data, sets.moved), strict=True)
+    )
+    used = slice(0, sets.data.n_bins)
+    ratio = pava_ratio(sets.data.D.sum(axis=0)[used], sets.data.X.sum(axis=0)[used])
+    return Rise(adjacent, anywhere, moved_origin, ratio)
 
 
 def _prepared(
@@ -100,8 +107,8 @@ def _prepared(
     codes = [group.session if name == "session" else group.developer for group in groups]
     n = 1 + max((int(code.max(initial=0)) for code in codes), default=0)
     common = sign_multipliers(n, draws, seed) if draws and n >= _ENOUGH_SIGNS else None
-    out = []
-    for group, code in zip(groups, codes, strict=True):
+
+    def laid_out(group: RiseInput, code: NDArray[np.intp]) -> dict[str, tuple[RiseGroup, RiseGroup]]:
         flat = []
         for sets in group.variants.values():
             for data in (sets.data, sets.moved):
@@ -109,10 +116,12 @@ def _prepared(
                 flat.append(RiseGroup(D, X, data.blocks))
         # few clusters need multipliers of their own (Webb's points), not signs
         if flat and common is not None and code.size >= _ENOUGH_SIGNS:
-            flat = draw_shared(flat, common[:, code])
+            own: NDArray[np.int8] | NDArray[np.float64] = common.take(code, axis=1)
+            flat = draw_shared(flat, own)
         pairs = zip(flat[::2], flat[1::2], strict=True)
-        out.append(dict(zip(group.variants, pairs, strict=True)))
-    return out
+        return dict(zip(group.variants, pairs, strict=True))
+
+    return two_at_a_time(lambda pair: laid_out(*pair), zip(groups, codes, strict=True))
 
 
 def _limit(test: RiseTest, middles: NDArray[np.float64]) -> RiseLimit:

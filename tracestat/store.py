@@ -183,7 +183,7 @@ class Trace:
 
 
 def _frame(relation: duckdb.DuckDBPyRelation | None) -> pl.DataFrame:
-    frame: pl.DataFrame = pl.DataFrame() if relation is None else relation.pl()
+    frame: pl.DataFrame = pl.DataFrame() if relation is None else pl.DataFrame(relation)
     return frame
 
 

@@ -8,9 +8,12 @@ import os
 import secrets
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tracestat.errors import TracestatError, UsageError
-from tracestat.results import Json
+
+if TYPE_CHECKING:
+    from tracestat.results import Json
 
 __all__ = ["check_no_input", "check_target", "describe_file", "replacing"]
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import tracestat
-from tracestat.results import Json, TraceInfo, as_json
 
 if TYPE_CHECKING:
+    from tracestat.results import Json, TraceInfo
     from tracestat.store import Trace
 
 __all__ = ["files_document", "plain_head", "trace_info"]
@@ -24,6 +24,8 @@ def plain_head(
     >>> plain_head("cache_list")["schema"]
     'tracestat.cache_list/1'
     """
+    from tracestat.results import as_json
+
     return {
         "schema": f"tracestat.{command}/1",
         "tracestat": tracestat.__version__,
@@ -47,6 +49,8 @@ def files_document(head: dict[str, Json], files: Sequence[dict[str, Json]]) -> d
 
 def trace_info(trace: Trace) -> TraceInfo:
     """Say which trace a document is about."""
+    from tracestat.results import TraceInfo
+
     return TraceInfo(
         path=trace.shown,
         fingerprint=trace.fingerprint,

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from tracestat.cli.files import check_no_input, check_target, replacing
 from tracestat.cli.options import Output, Shown, given
 from tracestat.cli.screen import complain, paint, say, width
-from tracestat.private_names import true_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -90,6 +89,8 @@ def show(result: Result, output: Output, shown: Shown | None = None, *, names: M
 def with_names(value: Json, names: Mapping[str, str]) -> Json:
     """Put true names into every text of JSON data."""
     if isinstance(value, str):
+        from tracestat.private_names import true_names
+
         return true_names(value, names)
     if isinstance(value, list):
         return [with_names(item, names) for item in value]
@@ -99,6 +100,8 @@ def with_names(value: Json, names: Mapping[str, str]) -> Json:
 
 
 def _named(table: Table, names: Mapping[str, str]) -> Table:
+    from tracestat.private_names import true_names
+
     return replace(table, rows=tuple(tuple(true_names(cell, names) for cell in row) for row in table.rows))
 
 
@@ -138,6 +141,8 @@ def _write_numbers(result: Result, path: Path, names: Mapping[str, str], *, quie
         frame = _marked(result)
         if names:
             import polars as pl
+
+            from tracestat.private_names import true_names
 
             texts = [name for name, kind in frame.schema.items() if kind == pl.String]
             frame = frame.with_columns(

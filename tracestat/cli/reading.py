@@ -10,7 +10,6 @@ from tracestat.cli.options import Located, Output
 from tracestat.cli.output import check_output, remark
 from tracestat.cli.progress import progress_bar
 from tracestat.errors import UsageError
-from tracestat.private_names import read_names
 
 if TYPE_CHECKING:
     from tracestat.store import Trace
@@ -37,6 +36,7 @@ def opened(selected: Located, output: Output) -> Iterator[Trace]:
 def own_names(trace: Trace) -> Mapping[str, str]:
     """Give the true names of private ones that were kept beside a store."""
     from tracestat.charts.words import plain
+    from tracestat.private_names import read_names
 
     kept = read_names(trace.path)
     return {} if kept is None else {name: plain(true) for name, true in kept.shown.items()}

@@ -1,26 +1,33 @@
-"""Frozen results: the numbers, their uncertainty, and how they were made."""
+"""Frozen results: the numbers, their uncertainty, and how they were made.
+
+A kind of result is loaded when it is first named: making the classes of all of them takes longer than many an answer.
+"""
 
 from __future__ import annotations
 
-from tracestat.results.base import Group, Head, Result, TraceInfo, as_json, without_intervals
-from tracestat.results.hazard import (
-    Bin,
-    Contrast,
-    DeadlinesCut,
-    HazardGroup,
-    HazardResult,
-    Rise,
-    RiseFamily,
-    RiseLimit,
-    Slopes,
-    UpperRange,
-    WithinKey,
-)
-from tracestat.results.interval import NOT_AVAILABLE, Bounds, Interval, Json
-from tracestat.results.listing import CallsResult, KeysResult
-from tracestat.results.summary import HumanShare, Over, SummaryGroup, SummaryResult
-from tracestat.results.survival import CurvePoint, SurvivalGroup, SurvivalResult
-from tracestat.results.timeline import Bar, SessionFacts, StateTotal, TimelineResult
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tracestat.results.base import Group, Head, Result, TraceInfo, as_json, without_intervals
+    from tracestat.results.hazard import (
+        Bin,
+        Contrast,
+        DeadlinesCut,
+        HazardGroup,
+        HazardResult,
+        Rise,
+        RiseFamily,
+        RiseLimit,
+        Slopes,
+        UpperRange,
+        WithinKey,
+    )
+    from tracestat.results.interval import NOT_AVAILABLE, Bounds, Interval, Json
+    from tracestat.results.listing import CallsResult, KeysResult
+    from tracestat.results.summary import HumanShare, Over, SummaryGroup, SummaryResult
+    from tracestat.results.survival import CurvePoint, SurvivalGroup, SurvivalResult
+    from tracestat.results.timeline import Bar, SessionFacts, StateTotal, TimelineResult
 
 __all__ = [
     "NOT_AVAILABLE",
@@ -58,3 +65,65 @@ __all__ = [
     "as_json",
     "without_intervals",
 ]
+
+_HOME = {
+    "base": (
+        "Group",
+        "Head",
+        "Result",
+        "TraceInfo",
+        "as_json",
+        "without_intervals",
+    ),
+    "hazard": (
+        "Bin",
+        "Contrast",
+        "DeadlinesCut",
+        "HazardGroup",
+        "HazardResult",
+        "Rise",
+        "RiseFamily",
+        "RiseLimit",
+        "Slopes",
+        "UpperRange",
+        "WithinKey",
+    ),
+    "interval": (
+        "Bounds",
+        "Interval",
+        "Json",
+        "NOT_AVAILABLE",
+    ),
+    "listing": (
+        "CallsResult",
+        "KeysResult",
+    ),
+    "summary": (
+        "HumanShare",
+        "Over",
+        "SummaryGroup",
+        "SummaryResult",
+    ),
+    "survival": (
+        "CurvePoint",
+        "SurvivalGroup",
+        "SurvivalResult",
+    ),
+    "timeline": (
+        "Bar",
+        "SessionFacts",
+        "StateTotal",
+        "TimelineResult",
+    ),
+}
+_MODULE = {name: module for module, names in _HOME.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULE:
+        raise AttributeError(f"module 'tracestat.results' has no attribute {name!r}")
+    return getattr(import_module(f"tracestat.results.{_MODULE[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

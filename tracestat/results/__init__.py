@@ -18,12 +18,14 @@ from tracestat.results.hazard import (
 )
 from tracestat.results.interval import NOT_AVAILABLE, Bounds, Interval, Json
 from tracestat.results.listing import CallsResult, KeysResult
+from tracestat.results.log_parts import AskedLimit, StartWait
 from tracestat.results.summary import HumanShare, Over, SummaryGroup, SummaryResult
 from tracestat.results.survival import CurvePoint, SurvivalGroup, SurvivalResult
 from tracestat.results.timeline import Bar, SessionFacts, StateTotal, TimelineResult
 
 __all__ = [
     "NOT_AVAILABLE",
+    "AskedLimit",
     "Bar",
     "Bin",
     "Bounds",
@@ -46,6 +48,7 @@ __all__ = [
     "RiseLimit",
     "SessionFacts",
     "Slopes",
+    "StartWait",
     "StateTotal",
     "SummaryGroup",
     "SummaryResult",

@@ -189,5 +189,6 @@ def test_negative_absurd_and_repeated_rows_stay(tmp_path: Path) -> None:
 
 def test_a_list_of_executables_may_hold_nothing_but_null(tmp_path: Path) -> None:
     rows = [round_("s", 0, [call("c1", 1, 2, executables=[None], command_skeleton="")])]
-    with ingested(tmp_path, rows) as trace:
+    _, store = ingested(tmp_path, lines(rows))
+    with open_store(store) as trace:
         assert trace.sql("SELECT executables FROM tool_calls")["executables"].to_list() == [[None]]

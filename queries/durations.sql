@@ -17,7 +17,7 @@ SELECT
     CAST(date_trunc('week', timezone(getvariable('zone'), timezone('UTC', started_at))) AS DATE) AS "week",
     extract('hour' FROM timezone(getvariable('zone'), timezone('UTC', started_at))) AS "hour",
     strftime(timezone(getvariable('zone'), timezone('UTC', started_at)), '%a') AS weekday,
-    TRUE AS pooled, started_at, mixed_key, end_kind, session_pk, round_pk, entry_seconds,
+    TRUE AS pooled, started_at, mixed_key, end_kind, session_pk, round_pk, entry_seconds, approval_seconds,
     CASE WHEN tool_class = 'human' THEN 'human'
          WHEN tool_class = 'background' OR end_kind = 'background' THEN 'background'
          ELSE 'tool' END AS row_kind,

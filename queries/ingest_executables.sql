@@ -1,3 +1,4 @@
 -- every list of executables that a class is looked up for
 SELECT DISTINCT array_to_string(executables, ' ') AS executables
-FROM tool_calls WHERE executables IS NOT NULL ORDER BY executables
+FROM tool_calls WHERE array_to_string(executables, ' ') IS NOT NULL  -- null too where a list holds nothing but nulls
+ORDER BY executables

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Clock",
     "Definition",
+    "Known",
     "Rows",
     "Selection",
     "Unit",
@@ -35,8 +36,12 @@ __all__ = [
     "key_values",
     "longest_waits",
     "select",
+    "select_start_waits",
     "summary_counts",
+    "summary_known",
+    "summary_limits",
     "summary_shares",
+    "summary_start_waits",
 ]
 
 Unit = Literal["pause", "call", "command"]
@@ -237,6 +242,36 @@ def summary_counts(trace: Trace, selection: Selection) -> pl.DataFrame:
 def summary_shares(trace: Trace, selection: Selection, over: float) -> pl.DataFrame:
     """Sum time per session, in all and above ``over`` seconds: ``queries/summary_shares.sql``."""
     return _run(trace, "summary_shares", selection, rows=selection.rows, over=float(over))
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """How many calls of a trace know their asked limit, and how many their start."""
+
+    n_limits: int
+    n_starts: int
+
+
+def summary_known(trace: Trace) -> Known:
+    """Count what only raw logs tell: ``queries/summary_known.sql``."""
+    row = trace.run(query_text("summary_known")).row(0, named=True)
+    return Known(row["n_limits"], row["n_starts"])
+
+
+def summary_limits(trace: Trace, selection: Selection) -> pl.DataFrame:
+    """Count calls per asked limit and session, and those that ended on it: ``queries/summary_limits.sql``."""
+    return _run(trace, "summary_limits", selection, rows=selection.rows)
+
+
+def summary_start_waits(trace: Trace, selection: Selection) -> pl.DataFrame:
+    """Sum the waits before the start per permission mode and session: ``queries/summary_start_waits.sql``."""
+    return _run(trace, "summary_start_waits", selection, rows=selection.rows)
+
+
+def select_start_waits(trace: Trace) -> None:
+    """Let the view ``durations`` stand for the waits before the start, by ``queries/unit_start_wait.sql``."""
+    trace.run(query_text("unit_start_wait"))
+    trace.run(query_text("durations"))
 
 
 def edit_over_minute(trace: Trace, selection: Selection) -> pl.DataFrame:

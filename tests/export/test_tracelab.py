@@ -50,10 +50,12 @@ def test_rows_of_tracelab_are_written_as_they_were(released: Path, tmp_path: Pat
 def test_keys_that_a_release_leaves_out_stay_out(tmp_path: Path) -> None:
     rows = sample()
     del rows[1]["store"]
+    rows[2]["turn_id"] = None
     store = tmp_path / "a.duckdb"
     ingest([write(tmp_path / "a.jsonl", rows)], store)
     assert_equal(store, there_and_back(store))
-    claude, _, codex, poll = rows_of(tmp_path / "a-written.jsonl")
+    claude, unknown, codex, poll = rows_of(tmp_path / "a-written.jsonl")
+    assert (unknown["project"], "store" in unknown, codex["turn_id"]) == (None, False, None)
     assert ("project" in claude, "project" in codex) == (True, False)
     assert ("turn_id" in claude, "turn_id" in codex) == (False, True)
     assert ("user" in claude, "user" in codex) == (True, False)

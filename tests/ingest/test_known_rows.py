@@ -185,3 +185,10 @@ def test_negative_absurd_and_repeated_rows_stay(tmp_path: Path) -> None:
     with open_store(out) as trace:
         assert trace.counts["rounds"] == 3
         assert trace.sql("SELECT tool_wall_latency_ms FROM tool_calls").rows() == [(-5000,), (-(2**62),), (-(2**62),)]
+
+
+def test_a_list_of_executables_may_hold_nothing_but_null(tmp_path: Path) -> None:
+    rows = [round_("s", 0, [call("c1", 1, 2, executables=[None], command_skeleton="")])]
+    _, store = ingested(tmp_path, lines(rows))
+    with open_store(store) as trace:
+        assert trace.sql("SELECT executables FROM tool_calls")["executables"].to_list() == [[None]]

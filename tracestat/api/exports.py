@@ -15,7 +15,8 @@ def export_tracelab(trace: TraceLike, path: str | Path, *, progress: Progress | 
 
     TraceLab's own tools read the file, and ``tracestat ingest`` makes an equal store of it: the same rounds, calls,
     events and durations. What only raw logs know stands in further keys of the entries of ``tools``. Rows that came
-    from a TraceLab release are written as they were there. What was rejected when the trace was read is not in it.
+    from a TraceLab release are written as they were there. What was rejected when the trace was read is not in it, and
+    what stood beside it closes up (``round_pk`` and ``event_index`` count what there is).
 
     Parameters
     ----------

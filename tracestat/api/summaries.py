@@ -19,6 +19,7 @@ from tracestat.api.common import (
     split_by_key,
 )
 from tracestat.api.curves import QUANTILES, curves_of, quantiles_of
+from tracestat.api.log_parts import SELECTED_STARTS, LogParts, log_parts, share_of_sums
 from tracestat.api.tracelab import tracelab_figures
 from tracestat.durations import (
     Clock,
@@ -48,7 +49,6 @@ from tracestat.survival.clustered import ClusteredCurve
 from tracestat.survival.hazard import Cells, session_cells
 from tracestat.survival.headline import ENOUGH_CLUSTERS, FEW_DEVELOPERS, complement, headline
 from tracestat.survival.shares import (
-    share_of_time,
     share_of_time_curve,
     share_of_time_grid,
     share_of_time_without_top,
@@ -119,11 +119,12 @@ def summary(
     excluded: dict[str, int] = {}
     notes: list[str] = []
     selection = Selection()
-    for one in units:
-        selection = select(
+
+    def chosen(unit: Unit, clock: Clock) -> Selection:
+        return select(
             opened,
-            unit=one,
-            clock=clock if one == "call" or len(units) == 1 else "wall",
+            unit=unit,
+            clock=clock,
             rows=rows,
             definition=definition,
             by=by,
@@ -132,8 +133,18 @@ def summary(
             until=until,
             tz=tz,
         )
-        groups += _groups(opened, selection, min_n or 0)
+
+    for one in units:
+        timed = clock if one == "call" or len(units) == 1 else "wall"
+        selection = chosen(one, timed)
+        made = _groups(opened, selection, min_n or 0)
         left = excluded_of(opened, selection)
+        if one == "call" and not plain:
+            by_wall = selection if timed == "wall" else chosen(one, "wall")
+            made = _with_log_parts(made, log_parts(opened, by_wall, min_n or 0))
+            if any(group.start_waits for group in made.values()):
+                notes.append(SELECTED_STARTS)
+        groups += made.values()
         if not excluded:  # of the first unit, the one in front; the others' stand in the notes
             excluded = dict(left.counts)
         elif left.counts:
@@ -153,7 +164,7 @@ def summary(
     return SummaryResult(head, tuple(groups), figures)
 
 
-def _groups(trace: Trace, selection: Selection, min_n: int) -> list[SummaryGroup]:
+def _groups(trace: Trace, selection: Selection, min_n: int) -> dict[tuple[Any, ...], SummaryGroup]:
     curves = curves_of(trace, selection)
     counts = split_by_key(summary_counts(trace, selection), selection)
     shares = split_by_key(summary_shares(trace, selection, _OVER), selection)
@@ -162,10 +173,22 @@ def _groups(trace: Trace, selection: Selection, min_n: int) -> list[SummaryGroup
     cells = {}
     if censored:
         cells = split_by_key(hazard_cells(trace, selection, FINE_EDGES, FINE_EDGES), selection)
-    return [
-        _group(key, curves.get(key), counts[key], shares.get(key), edits.get(key), cells.get(key), selection, min_n)
+    return {
+        key: _group(
+            key, curves.get(key), counts[key], shares.get(key), edits.get(key), cells.get(key), selection, min_n
+        )
         for key in sorted_groups(counts)
-    ]
+    }
+
+
+def _with_log_parts(
+    groups: Mapping[tuple[Any, ...], SummaryGroup], parts: Mapping[tuple[Any, ...], LogParts]
+) -> dict[tuple[Any, ...], SummaryGroup]:
+    return {
+        key: replace(group, limits=found.limits, start_waits=found.start_waits, notes=(*group.notes, *found.notes))
+        for key, group in groups.items()
+        for found in [parts.get(key, LogParts())]
+    }
 
 
 def _group(
@@ -244,15 +267,15 @@ def _over(curve: ClusteredCurve, shares: pl.DataFrame, cells: pl.DataFrame | Non
     steps = curve.curve
     (within,) = curve.within([_OVER])
     of_count = complement(within)
-    tokens = _both(sums["token_seconds"], sums["token_seconds_over"], developer)
+    tokens = share_of_sums(sums["token_seconds"], sums["token_seconds_over"], developer)
     has_censored = bool(steps.n_censored.any())
     last_event = float(steps.time[steps.n_event > 0].max(initial=0.0))
     if not has_censored:
-        of_time = _both(sums["seconds"], sums["seconds_over"], developer)
+        of_time = share_of_sums(sums["seconds"], sums["seconds_over"], developer)
     elif last_event > _OVER and steps.n_censored.sum() < _FEW_CENSORED * (steps.n_censored + steps.n_event).sum():
         # with hardly any row censored the ratio of sums knows the tail better than a grid of bins does
         value = share_of_time_curve(steps, _OVER, last_event)
-        ratio = _both(sums["seconds"], sums["seconds_over"], developer)
+        ratio = share_of_sums(sums["seconds"], sums["seconds_over"], developer)
         of_time = ratio if value is None else _shifted(ratio, value)
         notes.append(_UP_TO.format(last_event))
     elif last_event > _OVER and cells is not None:
@@ -267,16 +290,6 @@ def _over(curve: ClusteredCurve, shares: pl.DataFrame, cells: pl.DataFrame | Non
         float(sums["seconds"].sum()), float(sums["seconds_over"].sum()), rows, top, _OVER
     )
     return Over(of_count, of_time, tokens, without), notes
-
-
-def _both(whole: Floats, above: Floats, developer: NDArray[np.intp]) -> Interval:
-    """Give a share of sums by session and by developer."""
-    n = int(developer.max(initial=-1)) + 1
-    session = share_of_time(whole, above)
-    by_developer = share_of_time(sum_by(whole, developer, n), sum_by(above, developer, n))
-    if session is None or by_developer is None:
-        return NOT_AVAILABLE
-    return headline(session, by_developer)
 
 
 def _censored_share(curve: ClusteredCurve, frame: pl.DataFrame, tau: float) -> Interval:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tracestat.charts.captions import by_words, group_notes, headline_method, made, name_of, shown_quantiles, titled
 from tracestat.charts.table import Column, Table, label_column
+from tracestat.charts.table_log_parts import limit_tables, start_wait_tables
 from tracestat.charts.table_tracelab import tracelab_tables
 from tracestat.charts.words import (
     MISSING,
@@ -37,6 +38,8 @@ def summary_tables(result: SummaryResult, groups: Sequence[SummaryGroup], cut: s
             *_over(groups, lambda text: titled(text, head)),
             _beside(groups, titled("What stands beside them", head)),
             _ends(groups, titled("How they ended", head)),
+            *limit_tables(groups, lambda text: titled(text, head)),
+            *start_wait_tables(groups, lambda text: titled(text, head)),
         ]
     elif result.tracelab is None:
         tables = [Table(title, caption=(*caption, "no groups: nothing is left to count"))]

@@ -19,12 +19,13 @@ from tracestat.ingest.extras import extras_to_say
 
 __all__ = ["encode_rounds"]
 
-# Keys that every row has, null where the value is not known, and keys that are left out then.
+# A key whose value is not known is null in a row, unless it is one of those that TraceLab leaves out then: see below.
 _COMMAND: Final = ("executables", "executable_parse_status", "executable_parse_reason", "command_skeleton")
 _OFTEN_ABSENT: Final = ("continuation_of_tool_call_id", "command_status", "command_exit_code")
 _SIZES: Final = ("input_chars", "result_chars", "tool_wall_latency_ms", "tool_internal_latency_ms", "is_error")
 _CALL_HEAD: Final = ("tool_index", "tool_name", "tool_call_id", "emitted_at")
 _CALL_TAIL: Final = (*_OFTEN_ABSENT, *_COMMAND, *CALL_EXTRAS)
+# the one key whose place depends on the provider
 _CLAUDE_CALL: Final = (*_CALL_HEAD, *_SIZES, "result_at", *_CALL_TAIL)
 _OTHER_CALL: Final = (*_CALL_HEAD, "result_at", *_SIZES, *_CALL_TAIL)
 _CALL_OF_EVENT: Final = ("tool_call_id", "tool_name", "tool_index")
@@ -67,6 +68,8 @@ _ROUND_TAIL: Final = (
     "store",
 )
 _LISTS: Final = ("timing_events", "tools")
+# Rows of one provider always have the key, those of another do only where the value is known.
+_KEY_OF_PROVIDER: Final = {"project": "claude", "turn_id": "codex"}
 
 
 def _object(name: str, keys: Iterable[str]) -> type[msgspec.Struct]:
@@ -104,13 +107,13 @@ def encode_rounds(rounds: pl.DataFrame, calls: pl.DataFrame, events: pl.DataFram
     tools = _calls(calls.filter(is_claude), _ClaudeCall, _CLAUDE_CALL)
     tools |= _calls(calls.filter(~is_claude), _OtherCall, _OTHER_CALL)
     lists = {"timing_events": _events(events), "tools": tools}
-    for name in ("project", "user", "store"):
+    for name in ("user", "store"):
         columns[name] = _without_nulls(columns[name])
-    # Codex rows have a turn even where it is not known
-    columns["turn_id"] = [
-        UNSET if turn is None and provider != "codex" else turn
-        for turn, provider in zip(columns["turn_id"], columns["provider"], strict=True)
-    ]
+    for name, always in _KEY_OF_PROVIDER.items():
+        columns[name] = [
+            UNSET if value is None and provider != always else value
+            for value, provider in zip(columns[name], columns["provider"], strict=True)
+        ]
     for name, of_round in lists.items():
         columns[name] = [of_round.get(key, []) for key in columns["round_pk"]]
     return _ENCODER.encode_lines(_objects(_Round, columns, (*_ROUND_HEAD, *_LISTS, *_ROUND_TAIL)))

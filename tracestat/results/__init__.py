@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     )
     from tracestat.results.interval import NOT_AVAILABLE, Bounds, Interval, Json
     from tracestat.results.listing import CallsResult, KeysResult
+    from tracestat.results.log_parts import AskedLimit, StartWait
     from tracestat.results.summary import HumanShare, Over, SummaryGroup, SummaryResult
     from tracestat.results.survival import CurvePoint, SurvivalGroup, SurvivalResult
     from tracestat.results.timeline import Bar, SessionFacts, StateTotal, TimelineResult
 
 __all__ = [
     "NOT_AVAILABLE",
+    "AskedLimit",
     "Bar",
     "Bin",
     "Bounds",
@@ -53,6 +55,7 @@ __all__ = [
     "RiseLimit",
     "SessionFacts",
     "Slopes",
+    "StartWait",
     "StateTotal",
     "SummaryGroup",
     "SummaryResult",
@@ -98,6 +101,7 @@ _HOME = {
         "CallsResult",
         "KeysResult",
     ),
+    "log_parts": ("AskedLimit", "StartWait"),
     "summary": (
         "HumanShare",
         "Over",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tracestat.results.base import Group, Result, as_json
 from tracestat.results.interval import Interval, Json
+from tracestat.results.log_parts import AskedLimit, StartWait
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,7 +37,11 @@ class HumanShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryGroup(Group):
-    """Durations of one group; seconds and token-seconds."""
+    """Durations of one group; seconds and token-seconds.
+
+    ``limits`` and ``start_waits`` are about calls by the wall clock; they are empty in groups of another unit, and
+    where the trace does not know them.
+    """
 
     quantiles: Mapping[str, Interval]
     share_within: Mapping[str, Interval]
@@ -46,6 +51,8 @@ class SummaryGroup(Group):
     mixed_key: int
     by_end_kind: Mapping[str, int]
     edit_over_minute: float | None = None
+    limits: tuple[AskedLimit, ...] = ()
+    start_waits: tuple[StartWait, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)

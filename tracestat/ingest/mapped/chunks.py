@@ -58,10 +58,15 @@ class Source(Protocol):
 
 
 def missing_column(mapping: Mapping, has: Sequence[str], shown: str) -> UsageError | None:
-    """Say which mapped column a table lacks, and which ones it has; None if it has all."""
+    """Say which mapped column a table lacks, and which ones it has; None if it has all.
+
+    Where it has none of them, what was taken for names may be the values of a first row, so none is said.
+    """
     lacking = next((served for served in mapping.served if served.column and served.column not in has), None)
     if lacking is None:
         return None
+    if not any(column in has for column in mapping.columns):
+        return UsageError(f"{shown} has none of the mapped columns: does it name its columns, and as --map does?")
     return UsageError(
         f"{shown} has no column {lacking.column!r} (for {lacking.field}): it has {shown_names(list(has))}"
     )

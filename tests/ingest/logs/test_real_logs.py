@@ -22,7 +22,9 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
             archive.extractall(folder / "logs", filter="data")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TRACESTAT_KEY", "a key of the tests")
-        report = ingest([folder / "logs" / "claude", folder / "logs" / "codex"], folder / "a.duckdb", developer_from="parent")
+        report = ingest(
+            [folder / "logs" / "claude", folder / "logs" / "codex"], folder / "a.duckdb", developer_from="parent"
+        )
     left_out = sum(source.left_out.get("copies of calls in another log", 0) for source in report.sources)
     assert left_out == 1294
     with open_store(folder / "a.duckdb") as opened:

@@ -14,7 +14,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 # Results that may wait for the caller, per worker: enough to keep the workers busy through a long write.
-_AHEAD: Final = 4
+_AHEAD: Final = 12
 
 
 def in_order(work: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Iterator[Result]:

@@ -12,7 +12,16 @@ from tracestat.filters import render_keys
 from tracestat.queries import query_names, query_text
 
 # What an estimator reads: a fleet-size lake must be able to run these in another engine.
-STATISTICS = ("curve_counts", "curve_influence", "excluded", "hazard_cells", "summary_counts", "summary_shares")
+STATISTICS = (
+    "curve_counts",
+    "curve_influence",
+    "excluded",
+    "hazard_cells",
+    "summary_counts",
+    "summary_limits",
+    "summary_shares",
+    "summary_start_waits",
+)
 
 
 def filled(name: str) -> str:

@@ -90,6 +90,8 @@ OWN = {
         "token_seconds",
         "mixed_key",
         "by_end_kind",
+        "limits",
+        "start_waits",
     ),
     "survival": ("curve",),
     "keys": ("keys",),

@@ -98,7 +98,9 @@ def summary(
     Returns
     -------
     SummaryResult
-        A group per key and unit. With ``definition="tracelab"`` also the tables that TraceLab publishes.
+        A group per key and unit. Where the trace knows them (raw logs do), the groups of calls also tell the limits
+        that calls asked for and how many ended on them, and what calls waited before they started. With
+        ``definition="tracelab"`` also the tables that TraceLab publishes.
 
     Raises
     ------

@@ -132,9 +132,13 @@ class LineFile:
         skipping = False  # inside a line that is too long
         ended = False
         while not ended:
-            buffer = bytearray(max(self._block_bytes, 2 * len(rest)))
-            buffer[: len(rest)] = rest
-            filled, ended = self._fill(stream, buffer, len(rest))
+            # no larger than what the longest line needs, so that a line beyond it is never read whole
+            largest = self._max_line_bytes + self._block_bytes
+            buffer = bytearray(max(self._block_bytes, min(2 * len(rest), largest)))
+            filled = len(rest)
+            buffer[:filled] = rest
+            rest = b""
+            filled, ended = self._fill(stream, buffer, filled)
             if line == 1 and buffer.startswith(_BOM):
                 del buffer[: len(_BOM)]
                 filled -= len(_BOM)

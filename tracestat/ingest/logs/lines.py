@@ -52,10 +52,12 @@ def read_chunk(form: Format, names: Names, data: bytes, first_line: int, *, comp
         With every object either understood, of unknown type, or lost with its reason.
     """
     reader = _Reader(form, names)
-    contents = data.split(b"\n")
+    # a long line stands alone in its block: not worth a copy, and JSON does not mind a newline
+    contents = [data] if data.find(b"\n") == len(data) - 1 else data.split(b"\n")
     for i, content in enumerate(contents):
         if content and not content.isspace():
-            reader.line(content, first_line + i, complete=complete or i < len(contents) - 1)
+            ended = i < len(contents) - 1 or content.endswith(b"\n")
+            reader.line(content, first_line + i, complete=complete or ended)
     return reader.chunk(data)
 
 

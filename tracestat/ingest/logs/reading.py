@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -25,6 +26,8 @@ __all__ = ["MAX_LOG_LINE_BYTES", "LogReader", "has_changed", "key_mark"]
 
 MAX_LOG_LINE_BYTES: Final = 256 << 20
 _ENDS_BYTES: Final = 4096
+# Of blocks larger than this, one is worked on at a time: memory is for the longest line, not for several of them.
+_LARGE_BYTES: Final = 16 << 20
 # Another process needs half a second before its first line.
 _WORTH_A_PROCESS: Final = 48 << 20
 
@@ -72,6 +75,7 @@ class LogReader:
         self.workers = workers if expected_bytes >= _WORTH_A_PROCESS else 1
         self._on_bytes = on_bytes
         self._names = Names(key, keep=keep_names)
+        self._large = threading.Semaphore()
         self._opened = ExitStack()
         self._pool: loky.ProcessPoolExecutor | None = None
 
@@ -206,17 +210,30 @@ class LogReader:
         return total.stored(state)
 
     def _chunks(self, form: Format, file: LineFile) -> Iterator[tuple[Block, Chunk]]:
+        def blocks() -> Iterator[Block]:
+            for block in file:
+                if len(block.data) > _LARGE_BYTES:
+                    self._large.acquire()
+                yield block
+
         def work(block: Block) -> tuple[Block, Chunk]:
+            try:
+                return read(block)
+            finally:
+                if len(block.data) > _LARGE_BYTES:
+                    self._large.release()
+
+        def read(block: Block) -> tuple[Block, Chunk]:
             if block.too_long:
                 return block, Chunk(lost=[LostPiece(block.first_line, 0, "longer than a line may be")])
             data = bytes(block.data)
-            if self._pool is None:
+            if self._pool is None or len(data) > _LARGE_BYTES:  # not worth a copy for another process
                 return block, read_chunk(form, self._names, data, block.first_line, complete=block.complete)
             made = self._pool.submit(_work, form.slug, data, block.first_line, complete=block.complete).result()
             self._names.seen.update(made[1])
             return block, made[0]
 
-        yield from in_order(work, file, self.workers) if self._pool is not None else map(work, file)
+        yield from in_order(work, blocks(), self.workers) if self._pool is not None else map(work, blocks())
 
 
 class _Total:

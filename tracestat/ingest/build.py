@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import duckdb
 import msgspec
@@ -33,11 +33,12 @@ from tracestat.ingest.logs.state import StoredLog
 from tracestat.queries import query_text
 from tracestat.store import SCHEMA_VERSION, connect_in_memory, interruptible, is_plain, open_store
 
-__all__ = ["SourceRow", "StoreWriter", "Tally", "remove_leftovers", "writing"]
+__all__ = ["FileState", "SourceRow", "StoreWriter", "Tally", "file_state", "remove_leftovers", "writing"]
 
 # Rows gathered before they are inserted: fewer make the inserts slow, more only take memory.
 _ROWS_PER_INSERT: Final = 100_000
 IntArray = npt.NDArray[np.uint64]
+FileState: TypeAlias = tuple[int, int, int] | None
 _PREFIX: Final = ".tracestat-"
 _SOURCE: Final = pa.field("source_id", pa.int64())
 _CALLS: Final = CALLS.append(_SOURCE)
@@ -123,15 +124,18 @@ class StoreWriter:
         What DuckDB may use.
     threads : int
         Threads of DuckDB.
+    before : tuple or None
+        The state of ``out`` (:func:`file_state`) when what it holds was looked at.
 
     Raises
     ------
     TracestatError
-        The folder cannot be written, or the disk is full.
+        The folder cannot be written, the disk is full, or somebody else wrote the store meanwhile.
     """
 
-    def __init__(self, out: Path, *, memory_limit: str, threads: int) -> None:
+    def __init__(self, out: Path, *, memory_limit: str, threads: int, before: FileState = None) -> None:
         self._out = out.absolute()
+        self._before = before
         self._beside = self._out.parent / f"{_PREFIX}{_host()}-{os.getpid()}-{secrets.token_hex(4)}.tmp"
         # DuckDB cannot write in every folder: then the draft is made in another one, and copied
         self._elsewhere = None if is_plain(self._beside) else Path(tempfile.mkdtemp(prefix="tracestat-"))
@@ -256,6 +260,8 @@ class StoreWriter:
         with writing(self._out.name):
             if self._draft != self._beside:
                 shutil.copyfile(self._draft, self._beside)
+            if file_state(self._out) != self._before:  # it holds what this one does not
+                raise TracestatError(f"{self._out.name}: another ingest wrote it meanwhile: run this one again")
             _replace(self._beside, self._out)
         return counts
 
@@ -374,6 +380,15 @@ def remove_leftovers(folder: Path) -> None:
         pid = draft.name.removeprefix(f"{_PREFIX}{_host()}-").split("-")[0]
         if pid.isdigit() and not _is_running(int(pid)):
             _unlink(draft)
+
+
+def file_state(path: Path) -> FileState:
+    """Tell one version of a file from the next; None where there is no file."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def _unlink(draft: Path) -> None:

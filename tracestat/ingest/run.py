@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from tracestat.errors import TracestatError, UsageError
 from tracestat.ingest.batch import Batch
-from tracestat.ingest.build import SourceRow, StoreWriter, Tally
+from tracestat.ingest.build import SourceRow, StoreWriter, Tally, file_state
 from tracestat.ingest.copy import StoredSource
 from tracestat.ingest.detect import Found
 from tracestat.ingest.logs.building import read_logs, write_logs
@@ -95,6 +95,7 @@ def ingest(
     if not sources:
         raise UsageError("ingest needs at least one source")
     target = Path(out).resolve()
+    before = file_state(target)
     names = read_names(target)
     workers = threads or min(_MAX_THREADS, _processors())
     with ExitStack() as opened:
@@ -115,7 +116,7 @@ def ingest(
             reports = [*map(_copied, plan.sources), *map(_copied, plan.logs)]
             return _report(plan, reports, tables, changed=False)
         work = _Work(plan, force=force, workers=workers, keep_names=keep_names, progress=progress)
-        with StoreWriter(target, memory_limit=memory_limit, threads=workers) as writer:
+        with StoreWriter(target, memory_limit=memory_limit, threads=workers, before=before) as writer:
             reports = [work.write(writer, entry) for entry in plan.sources]
             if plan.logs:
                 reports += work.write_logs(writer, plan.logs)
@@ -266,6 +267,9 @@ def _copied(entry: Planned | PlannedLog) -> SourceReport:
     stored = entry.copy if isinstance(entry, Planned) else entry.before
     assert stored is not None  # noqa: S101 - it is in the store
     row = stored.row
+    had = row.rows_kept
+    if isinstance(entry, PlannedLog):  # of a log, rows are JSON objects
+        had = 0 if row.first_round_pk is None else (row.last_round_pk or 0) - row.first_round_pk + 1
     return SourceReport(
         path=row.source,
         format=row.format,
@@ -277,7 +281,7 @@ def _copied(entry: Planned | PlannedLog) -> SourceReport:
         events_rejected=row.events_rejected,
         repaired=row.rows_repaired,
         new=0,
-        duplicates=row.rows_kept,
+        duplicates=had,
         note=row.note,
     )
 

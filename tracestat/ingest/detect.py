@@ -36,6 +36,9 @@ ACCEPTED: Final = (
 )
 _HEAD_BYTES: Final = 1 << 16
 _HEAD_LINES: Final = 100
+# Of a file of JSON objects: a harness may write many lines of new types before the first that is known.
+_MOST_LINES: Final = 10_000
+_MOST_BYTES: Final = 64 << 20
 _DOCUMENT_BYTES: Final = 256 << 20
 # A TraceLab round has all of these; an old or damaged one at least three.
 _ROUND_KEYS: Final = {
@@ -118,10 +121,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class _Other:
-    """Not a source; what it is instead, and whether it might have been one before it was damaged."""
+    """Not a source; what it is instead, whether it might have been one before it was damaged, and whether a log."""
 
     what: str
     damaged: bool = False
+    maybe_log: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,10 +223,11 @@ def _file(path: Path) -> Found | _OneParquet | _Other:
 def _text(path: Path, compression: Compression) -> Found | _Other:
     """Tell whether a text is TraceLab's, from the first objects in it."""
     packed = f"a {compression} file of " if compression else ""
-    objects = values = lines = 0
+    objects = values = lines = size = 0
     file = LineFile(path, compression, block_bytes=_HEAD_BYTES)
     for block in file:
         content = bytes(block.data)
+        size += len(content)
         if lines == 0:
             if content[8:12] == b"DUCK" or content[:4] == b"PAR1" or content[257:262] == b"ustar":
                 return _Other(f"{packed or 'an archive of '}other files: unpack it first")
@@ -241,12 +246,12 @@ def _text(path: Path, compression: Compression) -> Found | _Other:
                 log = next((form for form in FORMATS if form.recognises(value)), None)
                 if log is not None:
                     return Found(log.kind, path, compression, log=log)
-            if lines >= _HEAD_LINES:
+            if lines >= (_MOST_LINES if objects else _HEAD_LINES):
                 break
-        if lines >= _HEAD_LINES:
+        if lines >= (_MOST_LINES if objects else _HEAD_LINES) or size >= _MOST_BYTES:
             break
     if file.damage and not objects:
-        return _Other(f"a file of which no line can be read: {file.damage}", damaged=True)
+        return _Other(f"a file of which no line can be read: {file.damage}", damaged=True, maybe_log=True)
     if lines == 0:
         return _Other(f"{packed}blank lines")
     if not objects:
@@ -254,7 +259,7 @@ def _text(path: Path, compression: Compression) -> Found | _Other:
         if log is not None:
             return Found(log.kind, path, compression, log=log)
     if objects:
-        return _Other(f"{packed}JSON, but no rounds of TraceLab and no log of an agent that is known")
+        return _Other(f"{packed}JSON, but no rounds of TraceLab and no log of an agent that is known", maybe_log=True)
     return _Other(f"{packed}JSON that is no object" if values else f"{packed}text that is not JSON")
 
 
@@ -322,6 +327,8 @@ def _in_folder(folder: Path, but: Path | None) -> list[Found]:
     found: list[Found] = []
     parquet: list[_OneParquet] = []
     closed: list[Path] = []
+    damaged: list[tuple[Path, _Other]] = []
+    newer = 0
     for path in walk(folder, closed):
         if but is not None and but.exists() and path.samefile(but):
             continue
@@ -335,13 +342,22 @@ def _in_folder(folder: Path, but: Path | None) -> list[Found]:
         if isinstance(what, _OneParquet):
             parquet.append(what)
         elif isinstance(what, _Other) and what.damaged:
-            raise TracestatError(f"{path.name}: {what.what}; {ACCEPTED}")
-        elif isinstance(what, Found) and what.kind != "tracestat store":  # a store is made of other sources
+            damaged.append((path, what))
+        elif isinstance(what, _Other):
+            newer += what.maybe_log and ".jsonl" in path.suffixes
+        elif what.kind != "tracestat store":  # a store is made of other sources
             found.append(replace(what, root=folder))
     found += _parquet_sets([file for file in parquet if file.table], folder)
+    for path, what in damaged:  # one of many logs may be damaged; of a released trace, every file counts
+        if not what.maybe_log or not any(source.log for source in found):
+            raise TracestatError(f"{path.name}: {what.what}; {ACCEPTED}")
+    if damaged:
+        warnings.warn(f"{len(damaged):,} files in {folder.name} of which no line can be read: left out", stacklevel=3)
     if closed:
         # their names are not said: those of logs spell out what somebody works on
         warnings.warn(f"{len(closed):,} files or folders in {folder.name} cannot be read: left out", stacklevel=3)
+    if found and newer:
+        warnings.warn(f"{newer:,} .jsonl files in {folder.name} are no logs that are known: left out", stacklevel=3)
     if not found:
         raise TracestatError(f"{folder.name}: a folder with no trace in it; {ACCEPTED}")
     return found

@@ -108,7 +108,8 @@ def test_warning_of_a_library_is_one_line_on_stderr(
         (["hazard", "--chart", "a.gif"], "--chart a.gif: the name must end in"),
         (["cache"], "Missing command (see tracestat cache --help)"),
         (["synth"], "Missing option '-o'"),
-        (["ingest"], "Missing argument"),
+        (["ingest"], "Missing option"),
+        (["ingest", "-o", "x.duckdb"], "ingest needs a SOURCE, or --mine"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_code_2(run: Run, arguments: list[str], said: str) -> None:

@@ -206,6 +206,15 @@ def test_no_command_says_a_secret(tmp_path: Path, logs: Path, mine: bool, capsys
     check_files(tmp_path / "cache")
 
 
+def test_the_cache_does_not_tell_what_was_named(tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for which in (logs / FOLDER, logs / FOLDER / f"{PLACE}-claude-code.jsonl"):
+        check_said(run(capsys, "summary", which), 0)
+        check_said(run(capsys, "summary", which, "--json"), 0)
+    check_said(run(capsys, "cache", "list"), 0)
+    check_files(tmp_path / "cache")
+    check_said(run(capsys, "cache", "clear"), 0)
+
+
 def check_files(folder: Path) -> None:
     """No file in a folder says a secret, nor does its name."""
     for path in files_in(folder):
@@ -222,6 +231,7 @@ def test_ingest_and_what_is_written_of_a_store_say_no_secret(
     out.mkdir()
     store = out / "a.duckdb"
     check_said(run(capsys, "ingest", logs, "-o", store), 0)
+    assert not names_path(store).exists()
     check_said(run(capsys, "ingest", logs, "-o", out / "b.duckdb", "--json", "--force"), 0)
     check_said(run(capsys, "ingest", store, "-o", out / "c.duckdb"), 0)
     check_said(run(capsys, "export", "tracelab", store, "-o", out / "rows.jsonl"), 0)
@@ -331,7 +341,7 @@ def table_rows() -> list[dict[str, str]]:
         for cell in CELLS:
             start = 1_780_000_000 + 10 * len(rows)
             good = {**GOOD, "t0": str(start), "t1": str(start + 2), "req": f"r{start}", "id": f"c{start}"}
-            rows += [good, {**good, "id": "x", "req": "y", column: cell}]
+            rows += [good, {**good, "id": f"x{start}", "req": f"y{start}", column: cell}]
     return rows
 
 

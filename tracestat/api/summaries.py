@@ -311,6 +311,8 @@ def _censored_share(curve: ClusteredCurve, frame: pl.DataFrame, tau: float) -> I
     )
     D, X = data.events[:, :-1], data.exposure[:, :-1]
     value = share_of_time_curve(curve.curve, _OVER, tau)
+    if tau > FINE_EDGES[-1]:  # somebody came back after weeks: the bins do not go so far
+        return Interval(value)
     found = [
         share_of_time_grid(a, b, _OVER, tau)
         for a, b in ((D, X), tuple(sum_by(v, data.developer, data.n_developers) for v in (D, X)))

@@ -198,6 +198,18 @@ def test_times_with_offsets(tmp_path: Path) -> None:
     assert seconds(tmp_path) == [4.0]
 
 
+def test_somebody_who_came_back_after_weeks(tmp_path: Path) -> None:
+    later = result(1, 0).replace(b"2026-03-01T10", b"2026-03-29T10")
+    lost = [call(n, n, session="lost") for n in (1, 2)]
+    read(tmp_path, a=call(1, 0) + later, b=b"".join([*lost, *session(2, name="b", start=500)]))
+    import tracestat
+
+    with open_store(tmp_path / "a.duckdb") as trace:
+        made = tracestat.summary(trace, unit="call").to_dict()
+        assert max(seconds(tmp_path)[:1], default=0) == 28 * 86_400
+    assert made["groups"]
+
+
 def test_what_another_ingest_wrote_meanwhile_is_not_lost(tmp_path: Path) -> None:
     one, two = (logs_in(tmp_path / name, s=b"".join(session(3, name=name))) for name in ("one", "two"))
     store = tmp_path / "a.duckdb"

@@ -94,9 +94,14 @@ class Plan:
         self.logs.append(planned(found, key, developer))
 
     def keep_logs(self, stored: Iterable[PlannedLog]) -> None:
-        """Take over raw logs of a store, but for those that are here already."""
-        known = {entry.key for entry in self.logs}
-        self.logs += [entry for entry in stored if entry.key not in known]
+        """Take over raw logs of a store, but for those that are here already and no older."""
+        known = {entry.key: place for place, entry in enumerate(self.logs)}
+        for entry in stored:
+            place = known.get(entry.key)
+            if place is None:
+                self.logs.append(entry)
+            elif self.logs[place].found is None and entry.is_later(self.logs[place]):
+                self.logs[place] = replace(entry, state="refreshed", earlier=self.logs[place].before)
 
 
 def make_plan(

@@ -157,7 +157,8 @@ def _write(writer: StoreWriter, known: Known, made: LogRounds) -> SourceReport:
             note=note,
         )
 
-    before = entry.before.identities() if entry.before is not None and entry.state == "refreshed" else None
+    earlier = entry.earlier or entry.before
+    before = earlier.identities() if earlier is not None and entry.state == "refreshed" else None
     new = writer.end_source(row, before=before, log=log)
     had = entry.state in ("kept", "unchanged")
     return SourceReport(

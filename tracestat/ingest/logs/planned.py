@@ -45,6 +45,8 @@ class PlannedLog:
         How far it was read.
     rest : Chunk
         What its unfinished last line said.
+    earlier : StoredSource or None
+        What the store to be had of it, where it comes from another store.
     """
 
     key: str
@@ -55,11 +57,18 @@ class PlannedLog:
     before: StoredSource | None = None
     stored: LogState | None = None
     rest: Chunk = field(default_factory=Chunk)
+    earlier: StoredSource | None = None
 
     @property
     def source(self) -> str:
         """How ``sources`` and JSON name it: its place would tell about its owner."""
         return f"{self.form.slug}/{self.key[:12]}"
+
+    def is_later(self, other: PlannedLog) -> bool:
+        """Tell whether another store read a later state of the same file."""
+        if self.stored is None or other.stored is None:
+            return False
+        return self.stored.mtime_ns > other.stored.mtime_ns
 
     def named(self, found: Found, developer: str | None, *, again: bool) -> PlannedLog:
         """Give the plan for a log of the store that is named now; ``again`` reads it from the start."""

@@ -224,6 +224,7 @@ def _text(path: Path, compression: Compression) -> Found | _Other:
     """Tell whether a text is TraceLab's, from the first objects in it."""
     packed = f"a {compression} file of " if compression else ""
     objects = values = lines = size = 0
+    begins_open = False  # the first line is no value by itself
     file = LineFile(path, compression, block_bytes=_HEAD_BYTES)
     for block in file:
         content = bytes(block.data)
@@ -239,6 +240,7 @@ def _text(path: Path, compression: Compression) -> Found | _Other:
             lines += 1
             value = _first_value(line.decode("utf-8", "replace"))
             values += value is not None
+            begins_open = begins_open or (lines == 1 and value is None)
             if isinstance(value, dict):
                 objects += 1
                 if len(_ROUND_KEYS & value.keys()) >= 3:
@@ -254,7 +256,7 @@ def _text(path: Path, compression: Compression) -> Found | _Other:
         return _Other(f"a file of which no line can be read: {file.damage}", damaged=True, maybe_log=True)
     if lines == 0:
         return _Other(f"{packed}blank lines")
-    if not objects:
+    if not objects or begins_open:  # an object on a line may be a part of a document
         log = _document(path, compression)
         if log is not None:
             return Found(log.kind, path, compression, log=log)

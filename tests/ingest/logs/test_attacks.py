@@ -56,6 +56,14 @@ def test_a_log_of_unknown_types_only_is_told_of(tmp_path: Path) -> None:
     assert len(report.sources) == 1
 
 
+def test_a_document_may_have_an_object_per_line(tmp_path: Path) -> None:
+    requests = [{"t": 10 * n, "input_types": ["tool_result"], "api_time": 1, "hash_ids": [1]} for n in range(3)]
+    text = ",\n".join(map(json.dumps, requests))
+    (tmp_path / "t.json").write_text(f'{{"id": "t", "block_size": 64, "requests": [\n{text}\n]}}', encoding="utf-8")
+    (source,) = ingest([tmp_path / "t.json"], tmp_path / "a.duckdb").sources
+    assert (source.format, source.new) == ("kv-cache-tester trace", 3)
+
+
 def test_empty_logs_are_none(tmp_path: Path) -> None:
     report = read(tmp_path, a=b"".join(session(2)), b=b"", c=b"\n \n\t\n")
     assert (len(report.sources), report.tables["rounds"]) == (1, 2)
@@ -196,6 +204,19 @@ def test_times_with_offsets(tmp_path: Path) -> None:
     there = result(0, 2.5).replace(stamp(2.5).encode(), b"2026-03-02T00:00:04+14:00")
     read(tmp_path, a=call(0, 0) + there)
     assert seconds(tmp_path) == [4.0]
+
+
+def test_a_store_that_has_read_on_refreshes_what_another_has(tmp_path: Path) -> None:
+    own, team = tmp_path / "own.duckdb", tmp_path / "team.duckdb"
+    log = logs_in(tmp_path / "logs", s=b"".join(session(2))) / "s.jsonl"
+    ingest([log], own)
+    ingest([own], team)
+    log.write_bytes(b"".join(session(5)))
+    ingest([log], own)
+    (report,) = ingest([own], team).sources
+    assert (report.state, report.new, report.duplicates) == ("refreshed", 3, 2)
+    assert content(team) == content(own)
+    assert states(ingest([own], team)) == ["kept"]
 
 
 def test_somebody_who_came_back_after_weeks(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def ingest(
             raise UsageError("--keep-map keeps what --map says: give --map too")
         check_target(keep_map, "--keep-map", (".toml",))
         check_no_input(keep_map, "--keep-map", places)
-    check_no_input(output, "-o", [place for place in places if not place.is_dir() and not is_store(place)])
+    check_no_input(output, "-o", [place for place in places if place.is_file() and not is_store(place)])
     with progress_bar("reading", quiet=quiet) as progress:
         report = run(
             places,

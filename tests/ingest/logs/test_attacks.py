@@ -252,3 +252,19 @@ def test_two_ingests_into_one_store_at_once_leave_a_whole_one(tmp_path: Path) ->
     assert "internal error" not in said
     assert ingest(places, store).tables["rounds"] == 400
     assert not list(tmp_path.glob(".tracestat-*"))
+
+
+def test_a_pipe_is_no_log(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    command = [
+        sys.executable,
+        "-m",
+        "tracestat",
+        "ingest",
+        str(tmp_path / "pipe.jsonl"),
+        "-o",
+        str(tmp_path / "a.duckdb"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "pipe.jsonl: neither a file nor a folder" in done.stderr

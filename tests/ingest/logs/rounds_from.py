@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
+from tracestat.ingest.logs.batching import batch_of
 from tracestat.ingest.logs.format import Format, Log, LogRounds
-from tracestat.ingest.logs.model import Call, Round, batch_of
+from tracestat.ingest.logs.model import Call, Round
 from tracestat.ingest.logs.names import Names
 
 NAMES = Names(b"a key of the tests")

@@ -23,10 +23,10 @@ from tests.ingest.logs.claude_driver import (
     running,
     says,
 )
+from tracestat.ingest.logs.batching import batch_of
 from tracestat.ingest.logs.claude import CLAUDE
 from tracestat.ingest.logs.claude_read import facts_of
 from tracestat.ingest.logs.format import UnreadableError
-from tracestat.ingest.logs.model import batch_of
 from tracestat.ingest.logs.names import Names
 
 LINES = [

@@ -25,8 +25,8 @@ from tests.ingest.logs.claude_driver import (
     tool_use,
     usage,
 )
+from tracestat.ingest.logs.batching import batch_of
 from tracestat.ingest.logs.claude import CLAUDE
-from tracestat.ingest.logs.model import batch_of
 from tracestat.ingest.logs.state import frames_of
 
 TEXT = {"type": "text", "text": "a pear"}

@@ -22,10 +22,10 @@ from tests.ingest.logs.codex_rollouts import (
     stamp,
     timed_id,
 )
+from tracestat.ingest.logs.batching import batch_of
 from tracestat.ingest.logs.codex import CODEX
 from tracestat.ingest.logs.codex_kept import Asked, Opened, Turn
 from tracestat.ingest.logs.format import UnreadableError
-from tracestat.ingest.logs.model import batch_of
 from tracestat.ingest.logs.shell import shell_of
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.ingest.logs.codex_rollouts import Rollout, calls_of, exited, named, read, rounds_of, us
-from tracestat.ingest.logs.model import batch_of
+from tracestat.ingest.logs.batching import batch_of
 
 
 @dataclass(frozen=True)

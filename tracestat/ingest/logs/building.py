@@ -14,9 +14,9 @@ from typing import Final
 from tracestat.errors import TracestatError
 from tracestat.ingest.batch import Reject
 from tracestat.ingest.build import SourceRow, StoreWriter, Tally
+from tracestat.ingest.logs.batching import batch_of
 from tracestat.ingest.logs.format import Format, Log, LogRounds
 from tracestat.ingest.logs.formats import FORMATS
-from tracestat.ingest.logs.model import batch_of
 from tracestat.ingest.logs.numbering import Numbering
 from tracestat.ingest.logs.planned import PlannedLog, log_pieces
 from tracestat.ingest.logs.reading import LogReader

@@ -16,9 +16,9 @@ import msgspec
 from tracestat.errors import TracestatError
 from tracestat.ingest.blocks import Block, Compression, LineFile
 from tracestat.ingest.logs.format import Format
-from tracestat.ingest.logs.formats import format_of
 from tracestat.ingest.logs.lines import read_chunk, read_document
 from tracestat.ingest.logs.names import Names
+from tracestat.ingest.logs.processes import begin, work_on
 from tracestat.ingest.logs.state import Chunk, LogState, LostPiece, StoredLog
 from tracestat.ingest.pipeline import in_order
 
@@ -90,7 +90,7 @@ class LogReader:
                 # unlike the standard one, it does not run the caller's script again in each process
                 loky.ProcessPoolExecutor(
                     self.workers,
-                    initializer=_begin,
+                    initializer=begin,
                     initargs=(self._key, self._keep),
                 )
             )
@@ -229,7 +229,7 @@ class LogReader:
             data = bytes(block.data)
             if self._pool is None or len(data) > _LARGE_BYTES:  # not worth a copy for another process
                 return block, read_chunk(form, self._names, data, block.first_line, complete=block.complete)
-            made = self._pool.submit(_work, form.slug, data, block.first_line, complete=block.complete).result()
+            made = self._pool.submit(work_on, form.slug, data, block.first_line, complete=block.complete).result()
             self._names.seen.update(made[1])
             return block, made[0]
 
@@ -282,17 +282,3 @@ class _Total:
             pieces=tuple(self._pieces),
             rest=self._rest,
         )
-
-
-_names_here: list[Names] = []  # of a reading process, which has one user's key for all its life
-
-
-def _begin(key: bytes, keep: bool) -> None:
-    _names_here[:] = [Names(key, keep=keep)]
-
-
-def _work(slug: str, data: bytes, first_line: int, *, complete: bool) -> tuple[Chunk, dict[tuple[str, str], str]]:
-    names = _names_here[0]
-    names.seen.clear()
-    chunk = read_chunk(format_of(slug), names, data, first_line, complete=complete)
-    return chunk, dict(names.seen)

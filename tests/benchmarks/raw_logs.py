@@ -43,10 +43,9 @@ def _text(random_: random.Random, words: list[str]) -> str:
 
 
 def _stamp(seconds: float) -> str:
-    whole = int(seconds)
-    return (
-        f"2026-03-{1 + whole // 86400 % 28:02d}T{whole // 3600 % 24:02d}:{whole // 60 % 60:02d}:{seconds % 60:06.3f}Z"
-    )
+    whole, ms = divmod(round(seconds * 1000), 1000)
+    day, hour, minute, second = 1 + whole // 86400 % 28, whole // 3600 % 24, whole // 60 % 60, whole % 60
+    return f"2026-03-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}.{ms:03d}Z"
 
 
 def _claude(random_: random.Random, words: list[str], number: int) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ import json
 import os
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from tests.ingest.logs.test_growth import session
@@ -53,6 +54,17 @@ def test_a_folder_may_mix_formats_and_compressions(tmp_path: Path) -> None:
     report = ingest([logs], tmp_path / "a.duckdb")
     assert [source.format for source in report.sources] == ["Claude Code log", "Codex rollout"]
     assert report.tables["tool_calls"] == 3
+
+
+@pytest.mark.parametrize("compression", ["", "gzip", "zstd"])
+def test_39_compressed_and_archived_rollouts_are_read(tmp_path: Path, compression: str) -> None:
+    day = tmp_path / "codex" / "archived_sessions"
+    day.mkdir(parents=True)
+    ending = {"": "", "gzip": ".gz", "zstd": ".zst"}[compression]
+    content = pa.Codec(compression).compress(rollout(), asbytes=True) if compression else rollout()
+    (day / f"rollout-2026-06-20T10-00-00-x.jsonl{ending}").write_bytes(content)
+    report = ingest([tmp_path / "codex"], tmp_path / "a.duckdb")
+    assert (report.tables["tool_calls"], report.sources[0].rows, report.sources[0].rejected) == (1, 4, 0)
 
 
 def test_links_in_circles_are_not_followed(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ LAYERS = (
     ("ingest",),
     ("store",),
     ("queries", "results", "filters", "cache", "user_key", "private_names", "own_logs"),
+    ("replacing",),
     ("errors",),
 )
 ORDERED = ("simulate", "policy", "forecast", "survival")

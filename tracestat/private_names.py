@@ -7,15 +7,14 @@ store can be given away.
 from __future__ import annotations
 
 import json
-import os
 import re
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from tracestat.errors import TracestatError
+from tracestat.replacing import replacing
 
 __all__ = ["PrivateNames", "names_path", "read_names", "true_names", "write_names"]
 
@@ -74,19 +73,11 @@ def write_names(store: Path, names: PrivateNames) -> None:
     TracestatError
         It cannot be written.
     """
-    path = names_path(store)
-    draft = path.with_name(f".{secrets.token_hex(6)}.{path.name}")
-    try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
-            json.dump({"seen": names.seen, "shown": names.shown}, file, ensure_ascii=False, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError as error:
-        raise TracestatError(f"{path.name} could not be written ({error.strerror})") from error
-    finally:
-        draft.unlink(missing_ok=True)
+    with (
+        replacing(names_path(store), private=True) as beside,
+        beside.open("w", encoding="utf-8", errors="replace") as file,
+    ):
+        json.dump({"seen": names.seen, "shown": names.shown}, file, ensure_ascii=False, indent=1)
 
 
 def true_names(text: str, shown: Mapping[str, str]) -> str:

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tracestat.cli.files import check_no_input, check_target, describe_file, replacing
+from tracestat.cli.files import check_no_input, check_target, describe_file
 from tracestat.errors import TracestatError, UsageError
+from tracestat.replacing import replacing
 
 
 def test_new_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
     target = tmp_path / "numbers.csv"
     target.write_text("old")
-    with replacing(target, "-o") as beside:
+    with replacing(target, "-o a.csv") as beside:
         beside.write_text("new")
         assert target.read_text() == "old"
         assert beside.suffix == ".csv"
@@ -25,7 +26,7 @@ def test_new_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
 def test_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     target = tmp_path / "numbers.csv"
     target.write_text("old")
-    with contextlib.suppress(ZeroDivisionError), replacing(target, "-o") as beside:
+    with contextlib.suppress(ZeroDivisionError), replacing(target, "-o a.csv") as beside:
         beside.write_text("half")
         raise ZeroDivisionError
     assert target.read_text() == "old"
@@ -38,7 +39,7 @@ def test_link_stays_a_link(tmp_path: Path) -> None:
     (there / "real.csv").write_text("old")
     link = tmp_path / "link.csv"
     link.symlink_to(there / "real.csv")
-    with replacing(link, "-o") as beside:
+    with replacing(link, "-o a.csv") as beside:
         beside.write_text("new")
     assert link.is_symlink()
     assert (there / "real.csv").read_text() == "new"
@@ -47,7 +48,7 @@ def test_link_stays_a_link(tmp_path: Path) -> None:
 def test_permissions_follow_the_umask(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
-        with replacing(tmp_path / "a.csv", "-o") as beside:
+        with replacing(tmp_path / "a.csv", "-o a.csv") as beside:
             beside.write_text("x")
     finally:
         os.umask(before)
@@ -55,7 +56,7 @@ def test_permissions_follow_the_umask(tmp_path: Path) -> None:
 
 
 def test_system_error_becomes_one_line_with_the_base_name(tmp_path: Path) -> None:
-    with pytest.raises(TracestatError) as caught, replacing(tmp_path / "a.csv", "-o"):
+    with pytest.raises(TracestatError) as caught, replacing(tmp_path / "a.csv", "-o a.csv"):
         raise OSError(28, "No space left on device", str(tmp_path / "a.csv"))
     assert str(caught.value) == "-o a.csv: cannot be written (No space left on device); choose another place"
 

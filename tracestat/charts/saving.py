@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tracestat.charts.words import plain
-from tracestat.errors import TracestatError, UsageError
+from tracestat.errors import UsageError
+from tracestat.replacing import replacing
 
 if TYPE_CHECKING:
     import altair as alt
@@ -49,20 +47,8 @@ def save(chart: alt.TopLevelMixin, path: str | Path) -> None:
     if ending not in ENDINGS:
         raise UsageError(f"{plain(target.name)}: a chart is written as {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
     content = _content(chart, ending)
-    target = Path(os.path.realpath(target))  # a link stays a link
-    beside = target.with_name(f".{secrets.token_hex(6)}{ending}")
-    try:
-        with beside.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(target)
-    except OSError as error:
-        reason = error.strerror or "unknown reason"
-        raise TracestatError(f"{plain(target.name)}: cannot be written ({reason}); choose another place") from None
-    finally:
-        with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)
+    with replacing(target, plain(target.name)) as beside:
+        beside.write_bytes(content)
 
 
 def _content(chart: alt.TopLevelMixin, ending: str) -> bytes:

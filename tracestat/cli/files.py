@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from tracestat.errors import TracestatError, UsageError
 if TYPE_CHECKING:
     from tracestat.results import Json
 
-__all__ = ["check_no_input", "check_target", "describe_file", "replacing"]
+__all__ = ["check_no_input", "check_target", "describe_file"]
 
 
 def check_target(path: Path | None, option: str, endings: Sequence[str]) -> Path | None:
@@ -92,31 +91,6 @@ def _is_in(path: Path, folder: Path) -> bool:
     return path.exists() and any(
         _same(path, Path(place) / name) for place, _, names in os.walk(folder) for name in names
     )
-
-
-@contextlib.contextmanager
-def replacing(path: Path, option: str) -> Iterator[Path]:
-    """Give the path of a new file beside ``path``, and put it in its place once it is written and on disk.
-
-    Raises
-    ------
-    TracestatError
-        The file cannot be written; what was there before still is.
-    """
-    target = Path(os.path.realpath(path))  # a link stays a link
-    beside = target.with_name(f".{secrets.token_hex(6)}.{target.name}")
-    try:
-        yield beside
-        with beside.open("rb") as written:
-            os.fsync(written.fileno())
-        beside.replace(target)
-    except OSError as error:
-        raise TracestatError(
-            f"{option} {path.name}: cannot be written ({error.strerror or 'unknown reason'}); choose another place"
-        ) from None
-    finally:
-        with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)
 
 
 def describe_file(path: Path, *, rows: int | None) -> dict[str, Json]:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tracestat.cli.files import check_no_input, check_target, replacing
+from tracestat.cli.files import check_no_input, check_target
 from tracestat.cli.heads import plain_head, trace_info
 from tracestat.cli.options import Json, Quiet
 from tracestat.cli.output import document, print_tables
 from tracestat.cli.progress import progress_bar
 from tracestat.cli.screen import say
 from tracestat.errors import UsageError
+from tracestat.replacing import replacing
 
 if TYPE_CHECKING:
     from tracestat.charts.tables import Table
@@ -122,7 +123,7 @@ def ingest(
             progress=progress,
         )
     if keep_map is not None and mapping is not None:
-        with replacing(keep_map, "--keep-map") as beside:
+        with replacing(keep_map, f"--keep-map {keep_map.name}") as beside:
             beside.write_text(mapping.to_toml(), encoding="utf-8")
     with open_store(output) as trace:
         head = plain_head("ingest", trace=trace_info(trace), synthetic=trace.synthetic)

@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tracestat.cli.files import check_no_input, check_target, replacing
+from tracestat.cli.files import check_no_input, check_target
 from tracestat.cli.options import Output, Shown, given
 from tracestat.cli.screen import complain, paint, say, width
+from tracestat.replacing import replacing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -133,7 +134,7 @@ def _write_numbers(result: Result, path: Path, names: Mapping[str, str], *, quie
     from tracestat.charts.words import counted
 
     ending = path.suffix.lower()
-    with replacing(path, "-o") as beside:
+    with replacing(path, f"-o {path.name}") as beside:
         if ending == ".json":
             beside.write_text(document(with_names(result.to_dict(), names)), encoding="utf-8")
             remark(f"wrote {path.name}", quiet=quiet)

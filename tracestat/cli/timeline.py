@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tracestat.cli.files import check_no_input, check_target, replacing
+from tracestat.cli.files import check_no_input, check_target
 from tracestat.cli.options import Located, Output, Perfetto, Session, Shown, Steps, expand
 from tracestat.cli.output import remark, show, with_names
 from tracestat.cli.reading import opened, own_names
 from tracestat.errors import UsageError
+from tracestat.replacing import replacing
 
 if TYPE_CHECKING:
     from tracestat.results import TimelineResult
@@ -52,6 +53,6 @@ def _check(session: str, located: Located, perfetto: Path | None, output: Output
 
 def _write(result: TimelineResult, path: Path, names: Mapping[str, str], *, quiet: bool) -> None:
     text = json.dumps(with_names(result.to_perfetto(), names), ensure_ascii=False, allow_nan=False)
-    with replacing(path, "--perfetto") as beside:
+    with replacing(path, f"--perfetto {path.name}") as beside:
         beside.write_text(f"{text}\n", encoding="utf-8")
     remark(f"wrote {path.name}; open it at ui.perfetto.dev, which keeps it on this machine", quiet=quiet)

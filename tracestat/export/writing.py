@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import os
-import secrets
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from tracestat.errors import TracestatError, UsageError
+from tracestat.errors import UsageError
+from tracestat.replacing import replacing
 
 __all__ = ["replacing_lines"]
 
@@ -37,20 +36,8 @@ def replacing_lines(path: Path, endings: Sequence[str]) -> Iterator[Callable[[by
     """
     if not path.name.lower().endswith(tuple(endings)):
         raise UsageError(f"{path.name}: the name must end in {' or '.join(endings)}")
-    target = Path(os.path.realpath(path))  # a link stays a link
-    beside = target.with_name(f".{secrets.token_hex(6)}.part")
-    try:
-        with beside.open("xb") as file, _packed(file, target.suffix.lower()) as write:
-            yield write
-        with beside.open("rb+") as written:  # a compressor may have closed the file
-            os.fsync(written.fileno())
-        beside.replace(target)
-    except OSError as error:
-        reason = error.strerror or "unknown reason"
-        raise TracestatError(f"{path.name}: cannot be written ({reason}); choose another place") from None
-    finally:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
+    with replacing(path) as beside, beside.open("xb") as file, _packed(file, path.suffix.lower()) as write:
+        yield write
 
 
 @contextmanager

@@ -6,12 +6,13 @@ import gzip
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO
 
-from tracestat.errors import TracestatError, UsageError
+from tracestat.errors import UsageError
+from tracestat.replacing import replacing
 from tracestat.synth import known
 from tracestat.synth.catalogue import PROVIDERS
 from tracestat.synth.claude import claude_session
@@ -137,34 +138,30 @@ def synth_trace(
     shares = {"claude": sessions - codex, "codex": codex}
     shops = {name: Shop(provider) for name, provider in PROVIDERS.items()}
     tallies = {name: Tally(provider) for name, provider in PROVIDERS.items()}
-    try:
-        with _replaced(beside) as notes, _replaced(target) as file:
-            with _sink(file, target) as write:
-                first = 0
-                for name, some in shares.items():
-                    done = None if progress is None else _counting_on(progress, first, sessions)
-                    _write_provider(write, shops[name], tallies[name], seed, some, first, who, done)
-                    first += some
-            truth = SynthTruth(
-                file=target.name,
-                version=VERSION,
-                seed=seed,
-                sessions=sessions,
-                developers=developers,
-                codex_share=codex_share,
-                laws=tuple(law for shop in shops.values() for law in known.laws(shop)),
-                classes=tuple(c for name, s in shops.items() for c in known.classes(s, tallies[name], who)),
-                effects=tuple(known.effects(shops, who)),
-                atoms=tuple(a for name, p in PROVIDERS.items() for a in known.atoms(p, tallies[name])),
-                turns=tuple(t for p in PROVIDERS.values() for t in known.turns(p)),
-                waits=tuple(w for p in PROVIDERS.values() for w in known.waits(p)),
-                written={name: tally.written() for name, tally in tallies.items()},
-                developers_written=len(set().union(*(tally.users for tally in tallies.values()))),
-            )
-            notes.write(json.dumps(truth.to_dict(), indent=1, allow_nan=False).encode() + b"\n")
-    except OSError as error:
-        msg = f"{target.name}: cannot be written ({error.strerror}); check the folder"
-        raise TracestatError(msg) from error
+    with replacing(beside) as truth_file, replacing(target) as trace_file, trace_file.open("wb") as file:
+        with _sink(file, target) as write:
+            first = 0
+            for name, some in shares.items():
+                done = None if progress is None else _counting_on(progress, first, sessions)
+                _write_provider(write, shops[name], tallies[name], seed, some, first, who, done)
+                first += some
+        truth = SynthTruth(
+            file=target.name,
+            version=VERSION,
+            seed=seed,
+            sessions=sessions,
+            developers=developers,
+            codex_share=codex_share,
+            laws=tuple(law for shop in shops.values() for law in known.laws(shop)),
+            classes=tuple(c for name, s in shops.items() for c in known.classes(s, tallies[name], who)),
+            effects=tuple(known.effects(shops, who)),
+            atoms=tuple(a for name, p in PROVIDERS.items() for a in known.atoms(p, tallies[name])),
+            turns=tuple(t for p in PROVIDERS.values() for t in known.turns(p)),
+            waits=tuple(w for p in PROVIDERS.values() for w in known.waits(p)),
+            written={name: tally.written() for name, tally in tallies.items()},
+            developers_written=len(set().union(*(tally.users for tally in tallies.values()))),
+        )
+        truth_file.write_bytes(json.dumps(truth.to_dict(), indent=1, allow_nan=False).encode() + b"\n")
     return truth
 
 
@@ -238,19 +235,3 @@ def _sink(file: BinaryIO, target: Path) -> Iterator[Callable[[bytes], object]]:
     # no name and no time in the header: equal rows give equal files
     with gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=8, mtime=0) as packed:
         yield packed.write
-
-
-@contextmanager
-def _replaced(target: Path) -> Iterator[BinaryIO]:
-    """Write beside the target, and put in its place only what is complete and on disk."""
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(target)
-    except BaseException:
-        with suppress(OSError):
-            part.unlink()
-        raise

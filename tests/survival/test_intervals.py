@@ -12,7 +12,6 @@ from tracestat.survival.intervals import (
     bin_hazards,
     bin_log_hazard_se,
     curvature_jackknife,
-    local_slope_jackknife,
     slope_bootstrap,
     slope_cr1,
     slope_jackknife,
@@ -53,22 +52,17 @@ def test_jackknife_is_refitting_without_each_cluster() -> None:
     assert_allclose(interval.se, se, rtol=1e-8)
 
 
-def test_curvature_and_local_slopes_by_refitting() -> None:
+def test_curvature_by_refitting() -> None:
     D, X, x = random_table(seed=1)
     refits = [curvature(np.delete(D, g, 0).sum(axis=0), np.delete(X, g, 0).sum(axis=0), x) for g in range(25)]
     full = curvature(D.sum(axis=0), X.sum(axis=0), x)
     assert full is not None
-    bend, local = curvature_jackknife(D, X, x), local_slope_jackknife(D, X, x, [0.0, 3.0])
+    bend = curvature_jackknife(D, X, x)
     assert bend is not None
-    assert local is not None
     assert_allclose(bend.value, full.curvature, rtol=1e-9)
     assert_allclose(
         bend.se, np.sqrt(24 / 25 * sum((fit.curvature - full.curvature) ** 2 for fit in refits if fit)), rtol=1e-7
     )
-    for at, interval in zip((0.0, 3.0), local, strict=True):
-        assert_allclose(interval.value, full.local_slope(at), rtol=1e-9)
-        spread = sum((fit.local_slope(at) - full.local_slope(at)) ** 2 for fit in refits if fit)
-        assert_allclose(interval.se, np.sqrt(24 / 25 * spread), rtol=1e-7)
 
 
 def test_bootstrap_is_refitting_resampled_clusters() -> None:
@@ -118,7 +112,6 @@ def test_no_slope() -> None:
     D, X, x = np.zeros((3, 4)), np.ones((3, 4)), np.arange(4.0)
     for method in (slope_cr1, slope_jackknife, slope_bootstrap, curvature_jackknife):
         assert method(D, X, x) is None
-    assert local_slope_jackknife(D, X, x, [0.0]) is None
 
 
 def test_a_slope_that_hangs_on_one_cluster_has_no_bounds() -> None:

@@ -28,7 +28,6 @@ __all__ = [
     "bin_hazards",
     "bin_log_hazard_se",
     "curvature_jackknife",
-    "local_slope_jackknife",
     "slope_bootstrap",
     "slope_cr1",
     "slope_jackknife",
@@ -220,44 +219,6 @@ def curvature_jackknife(D_g: ArrayLike, X_g: ArrayLike, x: ArrayLike, level: flo
     if not data.exists:
         return None
     return jackknife_interval(float(data.fit.theta[2]), data.leave_one_out()[:, 2], level)
-
-
-def local_slope_jackknife(
-    D_g: ArrayLike, X_g: ArrayLike, x: ArrayLike, at: ArrayLike, level: float = 0.95
-) -> list[ClusterInterval] | None:
-    """Give the slopes of the curved fit at chosen places with their jackknife intervals.
-
-    Parameters
-    ----------
-    D_g, X_g : array_like, shape (G, J)
-        Events and exposure per cluster and bin.
-    x : array_like, shape (J,)
-        Places of the bins.
-    at : array_like, shape (K,)
-        Places (ln t) at which the slope is wanted.
-    level : float, default 0.95
-        Nominal coverage.
-
-    Returns
-    -------
-    list of ClusterInterval, or None
-        One per place; None if there is no fit.
-
-    Examples
-    --------
-    >>> D_g, X_g = np.ones((30, 4)), np.tile([1.0, 2.0, 4.0, 8.0], (30, 1))
-    >>> [round(i.value, 6) for i in local_slope_jackknife(D_g, X_g, [0.0, 1.0, 2.0, 3.0], [0.0, 1.0])]
-    [-0.693147, -0.693147]
-    """
-    data = _Clusters(D_g, X_g, x, 2)
-    if not data.exists:
-        return None
-    replicates = data.leave_one_out()
-    theta = data.fit.theta
-    return [
-        jackknife_interval(float(theta[1] + 2 * theta[2] * z), replicates[:, 1] + 2 * replicates[:, 2] * z, level)
-        for z in np.asarray(at, dtype=np.float64) - data.centre
-    ]
 
 
 def bin_log_hazard_se(D_g: ArrayLike, X_g: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

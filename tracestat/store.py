@@ -31,6 +31,7 @@ __all__ = [
     "connect_in_memory",
     "fingerprint_of",
     "interruptible",
+    "is_duckdb",
     "is_locked",
     "is_plain",
     "is_store",
@@ -215,12 +216,13 @@ def is_store(path: str | Path) -> bool:
     """Tell whether a path is a tracestat store, of whatever version; a DuckDB file of TraceLab is none."""
     path = Path(path)
     try:
-        return _is_duckdb(path) and store_version(path) is not None
+        return is_duckdb(path) and store_version(path) is not None
     except TracestatError:
         return False
 
 
-def _is_duckdb(path: Path) -> bool:
+def is_duckdb(path: Path) -> bool:
+    """Tell by its first bytes whether a file is one of DuckDB."""
     try:
         with path.open("rb") as file:
             return file.read(12)[8:] == _MAGIC
@@ -236,7 +238,7 @@ def open_if_store(path: str | Path) -> Trace | None:
     TracestatError
         It is a store, but of a version that cannot be read.
     """
-    if not _is_duckdb(Path(path)):
+    if not is_duckdb(Path(path)):
         return None
     try:
         return open_store(path)  # once: asking first whether it is a store would open it twice

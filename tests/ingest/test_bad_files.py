@@ -39,6 +39,7 @@ CONTENTS: list[tuple[bytes, str]] = [
     (b"hello\nworld\n", "text that is not JSON"),
     (b"5\n", "JSON that is no object"),
     (b'{"type": "user", "sessionId": "s"}\n', "JSON, but no rounds of TraceLab"),
+    (b"%PDF-1.7\n1 0 obj\n<< >>\nendobj\n", "a PDF file"),
     (b"[1, 2]\n", "JSON that is no object"),
     (b"\x7fELF\0\0\0\0\0\0\0\0\0\0", "binary data"),
     (b"PK\x03\x04 and so on", "a zip archive: unpack it first"),
@@ -258,3 +259,13 @@ def test_empty_tables_are_a_trace_without_rows(table: str, tmp_path: Path) -> No
     report = ingest([source], tmp_path / "out.duckdb")
     assert report.tables[table] == 0
     assert report.sources[0].rows == 0
+
+
+@pytest.mark.parametrize("content", [b"a,b\n1,2\n", b"%PDF-1.7\n", b""])
+def test_what_is_there_and_no_store_is_not_written_over(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "source.jsonl").write_bytes(lines(sample()))
+    there = tmp_path / "there.csv"
+    there.write_bytes(content)
+    with pytest.raises(TracestatError, match=r"^there.csv exists and is not a tracestat store: choose another -o$"):
+        ingest([tmp_path / "source.jsonl"], there)
+    assert there.read_bytes() == content

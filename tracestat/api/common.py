@@ -94,8 +94,8 @@ def open_trace(
         places = [folder.place for folder in _own_folders()] if mine else [source]
         trace = open_store(cached_store(places, progress=progress), shown=source.name)
         if trace.run(query_text("log_count"))["logs"].item():
-            # the folder of a log can spell out what somebody works on
-            trace.shown = f"logs/{trace.fingerprint.removeprefix('sha256:')[:12]}"
+            # the folder of a log can spell out what somebody works on; the cache lists the store by this name too
+            trace.shown = f"logs/{trace.path.stem[:12]}"
     if classes is not None:
         from tracestat.ingest.reclass import reclass
 

@@ -299,10 +299,20 @@ def percent_interval(item: Interval | None) -> str:
     --------
     >>> percent_interval(Interval(0.654, 0.631, 0.675))
     '65.4 % [63.1, 67.5]'
+    >>> percent_interval(Interval(0.077, 8e-12, 0.99999))
+    '7.7 % [<0.01, >99.99]'
     """
     if item is None or item.value is None:
         return MISSING
-    return _with_bounds(percent(item.value), (item.low, item.high), _percent_digits)
+    # an estimate of two clusters may lie anywhere: the digits of such a bound say nothing
+    vague = 0.01 <= item.value <= 0.99
+    return _with_bounds(percent(item.value), (item.low, item.high), _percent_bound if vague else _percent_digits)
+
+
+def _percent_bound(value: float) -> str:
+    if 0 < value < 1e-4:
+        return "<0.01"
+    return ">99.99" if 1 - 1e-4 < value < 1 else _percent_digits(value)
 
 
 def per_second(value: float, digits: int = 3) -> str:

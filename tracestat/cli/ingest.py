@@ -178,11 +178,13 @@ def _table(report: IngestReport, name: str, *, synthetic: bool) -> Table:
 
 def _log_rows(logs: list[SourceReport]) -> list[tuple[str, ...]]:
     """Give one row per format and state: nobody wants to read a thousand names of logs."""
+    from tracestat.charts.words import counted
+
     rows = []
     for kind, state in dict.fromkeys((log.format, log.state) for log in logs):
         some = [log for log in logs if (log.format, log.state) == (kind, state)]
         numbers = (sum(getattr(log, name) for log in some) for name in ("rows", "rejected", "new", "duplicates"))
-        rows.append((f"{len(some):,} logs", kind, state, *(f"{number:,}" for number in numbers)))
+        rows.append((counted(len(some), "log"), kind, state, *(f"{number:,}" for number in numbers)))
     return rows
 
 

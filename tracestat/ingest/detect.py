@@ -61,6 +61,7 @@ _OTHER_MAGIC: Final = (
     (b"PK\x03\x04", "a zip archive: unpack it first"),
     (b"SQLite format 3\0", "an SQLite file"),
     (b"ARROW1", "an Arrow file"),
+    (b"%PDF-", "a PDF file"),
     (b"BZh", "a bzip2 file: unpack it first"),
     (b"\xfd7zXZ\0", "an xz file: unpack it first"),
     (b"\xff\xfe", "text in UTF-16: convert it to UTF-8 first"),

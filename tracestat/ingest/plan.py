@@ -15,7 +15,7 @@ from tracestat.ingest.logs.planned import PlannedLog, developer_of, log_states, 
 from tracestat.ingest.mapped import Mapping
 from tracestat.ingest.readers import READ_MEMORY, content_hash
 from tracestat.ingest.report import State
-from tracestat.store import SCHEMA_VERSION, Trace, open_store, store_version
+from tracestat.store import SCHEMA_VERSION, Trace, is_duckdb, open_store, store_version
 from tracestat.user_key import keyed_hash
 
 __all__ = ["Plan", "Planned", "make_plan", "path_key"]
@@ -197,7 +197,7 @@ def _already_there(plan: Plan, out: Path, found: Sequence[Found], opened: ExitSt
     """Put the sources of the store that is there already into a plan."""
     if not out.exists():
         return
-    version = store_version(out)
+    version = store_version(out) if is_duckdb(out) else None
     if version is None:
         raise TracestatError(f"{out.name} exists and is not a tracestat store: choose another -o")
     if version < SCHEMA_VERSION:

@@ -47,7 +47,7 @@ def seconds(tmp_path: Path) -> list[float | None]:
 def test_a_log_may_begin_with_many_lines_of_unknown_types(tmp_path: Path) -> None:
     report = read(tmp_path, a=UNKNOWN * 3000 + b"".join(session(2)))
     assert report.tables["rounds"] == 2
-    assert "3,000 lines of unknown types" in (report.sources[0].note or "")
+    assert "lines of unknown types: 3,000" in (report.sources[0].note or "")
 
 
 def test_a_log_of_unknown_types_only_is_told_of(tmp_path: Path) -> None:

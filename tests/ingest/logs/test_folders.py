@@ -125,6 +125,23 @@ def test_who_worked(tmp_path: Path) -> None:
     assert developers(tmp_path / "one.duckdb") == ["deeper"]
 
 
+def test_folders_of_a_harness_are_no_developers(tmp_path: Path) -> None:
+    days = {
+        "sessions/2026/06/20": "a",
+        "sessions/2025/12/31": "b",
+        "archived_sessions": "c",
+        "ann/sessions/2026/01/01": "d",
+    }
+    for i, (place, name) in enumerate(days.items()):
+        (tmp_path / "home" / place).mkdir(parents=True)
+        log = tmp_path / "home" / place / f"{name}.jsonl"
+        log.write_bytes(b"".join(session(1, name=name, start=100 * i)))
+    ingest([tmp_path / "home"], tmp_path / "whole.duckdb", developer_from="parent")
+    assert developers(tmp_path / "whole.duckdb") == ["ann", "local"]
+    ingest([tmp_path / "home" / "sessions"], tmp_path / "one.duckdb", developer_from="parent", developer="bob")
+    assert developers(tmp_path / "one.duckdb") == ["bob"]
+
+
 def test_another_developer_makes_a_log_another(tmp_path: Path) -> None:
     log = tmp_path / "s1.jsonl"
     log.write_bytes(b"".join(session(2)))

@@ -189,7 +189,7 @@ def _notes(log: StoredLog, made: LogRounds) -> Iterator[str]:
     unknown = Counter(state.unknown) + Counter(log.rest.unknown)
     if unknown:
         most = ", ".join(f"{kind} {n:,}" for kind, n in unknown.most_common(3))
-        yield f"{unknown.total():,} lines of unknown types ({most})"
+        yield f"lines of unknown types: {unknown.total():,} ({most})"
     if state.unfinished:
         yield "the last line has no end yet"
     calls, results = made.counts.get("calls", 0), made.counts.get("results", 0)

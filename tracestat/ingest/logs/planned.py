@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -21,6 +22,7 @@ __all__ = ["FROM_PARENT", "PlannedLog", "developer_of", "log_pieces", "log_state
 
 # What `--developer-from parent` asks for.
 FROM_PARENT: Final = "parent"
+_OF_HARNESS: Final = re.compile(r"projects|sessions|archived_sessions|subagents|[0-9]{4}|\..*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +87,19 @@ def planned(found: Found, key: str, developer: str | None) -> PlannedLog:
 
 
 def developer_of(found: Found, developer: str | None, source: str | None) -> str | None:
-    """Tell who worked: the name given, or the first folder below the one that was named."""
+    """Tell who worked: the name given, or the first folder below the one that was named.
+
+    Folders of a harness's own (``sessions``, a year, a hidden one) and those of projects are no people: then the name
+    given counts.
+    """
     if source != FROM_PARENT:
         return developer
     parent: Path = found.place.parent
-    if found.root is None or parent == found.root:
-        return parent.name
-    return parent.relative_to(found.root).parts[0]
+    inside = found.root is not None and parent != found.root
+    name = parent.relative_to(found.root).parts[0] if inside and found.root is not None else parent.name
+    if _OF_HARNESS.fullmatch(name) or (inside and found.root is not None and _OF_HARNESS.fullmatch(found.root.name)):
+        return developer
+    return name
 
 
 def log_states(trace: Trace) -> dict[int, tuple[LogState, Chunk]]:

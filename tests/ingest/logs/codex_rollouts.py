@@ -14,7 +14,7 @@ from tracestat.ingest.logs.format import Log, LogRounds
 from tracestat.ingest.logs.lines import read_chunk
 from tracestat.ingest.logs.model import Call, Event, Round
 from tracestat.ingest.logs.names import Names
-from tracestat.ingest.logs.state import Chunk, frames_of
+from tracestat.ingest.logs.state import Chunk, unpack
 
 NAMES = Names(b"a key of the tests")
 START = datetime(2026, 2, 3, 10, tzinfo=UTC)
@@ -128,8 +128,7 @@ def log_of(data: bytes | Rollout | list[bytes], key: str = "log", developer: str
 
     def facts() -> Iterator[Any]:
         for piece in pieces:
-            for content in frames_of(piece):
-                yield from _FACTS.decode(content)
+            yield from _FACTS.decode(unpack(piece))
 
     return Log(key, developer, facts)
 

@@ -27,7 +27,7 @@ from tests.ingest.logs.claude_driver import (
 )
 from tracestat.ingest.logs.batching import batch_of
 from tracestat.ingest.logs.claude import CLAUDE
-from tracestat.ingest.logs.state import frames_of
+from tracestat.ingest.logs.state import unpack
 
 TEXT = {"type": "text", "text": "a pear"}
 THOUGHT = {"type": "thinking", "thinking": "which tree?", "signature": "c2ln"}
@@ -352,7 +352,7 @@ def test_facts_hold_none_of_the_text() -> None:
 
 def kept_of(made: Read) -> list[str]:
     """Give all that is kept of the lines, as text."""
-    return [bytes(content).decode("latin-1") for chunk in made.chunks for content in frames_of(chunk.facts)]
+    return [unpack(chunk.facts).decode("latin-1") for chunk in made.chunks]
 
 
 def test_a_line_is_read_alike_wherever_the_file_is_cut() -> None:

@@ -16,7 +16,7 @@ from tracestat.ingest.logs.lines import read_chunk, read_document
 from tracestat.ingest.logs.llmservingsim import LLMSERVINGSIM
 from tracestat.ingest.logs.opencode import OPENCODE
 from tracestat.ingest.logs.otel import OTEL
-from tracestat.ingest.logs.state import Chunk, frames_of
+from tracestat.ingest.logs.state import Chunk, unpack
 
 Json = dict[str, Any]
 SECRET = "secret-/home/somebody"
@@ -38,7 +38,7 @@ DOCUMENTS = [(OTEL, EXPORT), (KVCACHE_TESTER, TRACE), (OPENCODE, TALK)]
 
 def facts(form: Format, chunk: Chunk) -> list[msgspec.Struct]:
     decoder = msgspec.msgpack.Decoder(list[form.fact])  # type: ignore[name-defined]
-    return [fact for frame in frames_of(chunk.facts) for fact in decoder.decode(frame)]
+    return decoder.decode(unpack(chunk.facts))
 
 
 def silent(chunk: Chunk) -> bool:

@@ -267,3 +267,23 @@ def test_a_killed_ingest_leaves_the_store_as_it_was(tmp_path: Path, after: float
     ingest([logs], tmp_path / "fresh.duckdb")
     assert content(store) == content(tmp_path / "fresh.duckdb")
     assert {path.name for path in tmp_path.iterdir()} == {"logs", "a.duckdb", "fresh.duckdb"}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE raw_log_facts SET facts = 'no zlib'::BLOB",
+        "UPDATE raw_logs SET state = '{\"slug\": 5}'",
+        'UPDATE raw_logs SET state = \'{"slug": "unheard-of"}\'',
+        "UPDATE raw_logs SET rest = '\\x05'::BLOB",
+    ],
+)
+def test_a_store_whose_facts_are_damaged_is_one_line(tmp_path: Path, damage: str) -> None:
+    log, store = tmp_path / "s1.jsonl", tmp_path / "a.duckdb"
+    log.write_bytes(b"".join(session(2)))
+    ingest([log], store)
+    with duckdb.connect(str(store)) as connection:
+        connection.execute(damage)
+    log.write_bytes(b"".join(session(3)))
+    with pytest.raises(TracestatError, match=r"damaged: make it again from the logs|not known: upgrade tracestat"):
+        ingest([log], store)

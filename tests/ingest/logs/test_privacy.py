@@ -27,7 +27,7 @@ from tracestat.ingest.logs.format import Format
 from tracestat.ingest.logs.formats import FORMATS, format_of
 from tracestat.ingest.logs.lines import read_chunk, read_document
 from tracestat.ingest.logs.names import Names
-from tracestat.ingest.logs.state import Chunk, frames_of
+from tracestat.ingest.logs.state import Chunk, unpack
 from tracestat.private_names import names_path
 
 NAMES = Names(b"a key of the tests")
@@ -56,7 +56,7 @@ def silent(content: bytes | str, *marks: str) -> bool:
 
 def kept(chunk: Chunk) -> bytes:
     """Give all that is kept of some lines, uncompressed."""
-    return msgspec.msgpack.encode(chunk) + b"".join(bytes(frame) for frame in frames_of(chunk.facts))
+    return msgspec.msgpack.encode(chunk) + unpack(chunk.facts)
 
 
 def chunks(form: Format, raw: bytes) -> Iterator[Chunk]:

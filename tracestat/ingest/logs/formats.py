@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tracestat.errors import TracestatError
 from tracestat.ingest.logs.claude import CLAUDE
 from tracestat.ingest.logs.codex import CODEX
 from tracestat.ingest.logs.dynamo import DYNAMO
@@ -19,5 +20,14 @@ FORMATS: Final[tuple[Format, ...]] = (CLAUDE, CODEX, DYNAMO, OTEL, OPENCODE, KVC
 
 
 def format_of(slug: str) -> Format:
-    """Give a format by its slug."""
-    return next(form for form in FORMATS if form.slug == slug)
+    """Give a format by its slug.
+
+    Raises
+    ------
+    TracestatError
+        There is none of that name.
+    """
+    found = next((form for form in FORMATS if form.slug == slug), None)
+    if found is None:
+        raise TracestatError("the store holds raw logs of a format that is not known: upgrade tracestat")
+    return found

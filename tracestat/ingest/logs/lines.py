@@ -12,7 +12,7 @@ import msgspec
 
 from tracestat.ingest.logs.format import Facts, Format, UnreadableError
 from tracestat.ingest.logs.names import Names
-from tracestat.ingest.logs.state import Chunk, LostPiece, frame, pack
+from tracestat.ingest.logs.state import Chunk, LostPiece, pack
 from tracestat.ingest.logs.type_words import shown_type
 from tracestat.ingest.objects import TOO_DEEP, json_objects
 
@@ -83,7 +83,7 @@ class _Reader:
     def __init__(self, form: Format, names: Names) -> None:
         self._form = form
         self._names = names
-        self._frames: list[bytes] = []
+        self._facts: list[bytes] = []
         self._objects = 0
         self._repaired = 0
         self._lost: list[LostPiece] = []
@@ -122,8 +122,7 @@ class _Reader:
         self._objects += 1
         if said.unknown is not None:
             self._unknown[shown_type(said.unknown)] += 1
-        if said.facts:
-            self._frames.append(frame(_ENCODER.encode(said.facts)))
+        self._facts += map(_ENCODER.encode, said.facts)
 
     def lose(self, line: int, place: int, reason: str) -> None:
         """Note what could not be understood."""
@@ -133,7 +132,7 @@ class _Reader:
         """Put together what was read."""
         first = _STAMP.search(data)
         return Chunk(
-            facts=pack(self._frames),
+            facts=pack(self._facts),
             objects=self._objects,
             repaired=self._repaired,
             lost=self._lost,

@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from tracestat.errors import TracestatError
 from tracestat.ingest.copy import StoredSource
 from tracestat.ingest.detect import Found
 from tracestat.ingest.logs.format import Format
@@ -103,11 +104,22 @@ def developer_of(found: Found, developer: str | None, source: str | None) -> str
 
 
 def log_states(trace: Trace) -> dict[int, tuple[LogState, Chunk]]:
-    """Give how far the raw logs of an open store were read, by source_id."""
-    return {
-        source_id: (msgspec.json.decode(state, type=LogState), msgspec.msgpack.decode(rest, type=Chunk))
-        for source_id, state, rest in trace.run(query_text("ingest_logs")).rows()
-    }
+    """Give how far the raw logs of an open store were read, by source_id.
+
+    Raises
+    ------
+    TracestatError
+        The store is damaged.
+    """
+    try:
+        return {
+            source_id: (msgspec.json.decode(state, type=LogState), msgspec.msgpack.decode(rest, type=Chunk))
+            for source_id, state, rest in trace.run(query_text("ingest_logs")).rows()
+        }
+    except msgspec.DecodeError as error:
+        raise TracestatError(
+            f"{trace.shown}: what it keeps of its raw logs is damaged: make it again from the logs"
+        ) from error
 
 
 def log_pieces(trace: Trace) -> dict[int, tuple[bytes, ...]]:

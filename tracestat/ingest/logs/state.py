@@ -1,7 +1,7 @@
 """What is kept of a log between two ingests: how far it was read, and the facts found so far.
 
-Facts are kept as frames (length, then msgpack), one per line that says something, in compressed pieces, so that what a
-log grows by is added behind what is there. Neither holds text of the log.
+Facts are kept in compressed pieces, each one msgpack array, so that what a log grows by is added behind what is there.
+Neither holds text of the log.
 """
 
 from __future__ import annotations
@@ -9,16 +9,20 @@ from __future__ import annotations
 import hashlib
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
 
-__all__ = ["Chunk", "LogState", "LostPiece", "StoredLog", "frame", "frames_of", "pack"]
+from tracestat.errors import TracestatError
 
-_LENGTH: Final = struct.Struct("<I")
+__all__ = ["Chunk", "LogState", "LostPiece", "StoredLog", "pack", "unpack"]
+
+# how a msgpack array of any length begins
+_HEAD: Final = struct.Struct(">BI")
+_ARRAY_32: Final = 0xDD
 _LEVEL: Final = 1  # facts repeat themselves: the fastest level takes nine tenths off
 
 
@@ -36,7 +40,7 @@ class Chunk(msgspec.Struct):
     Attributes
     ----------
     facts : bytes
-        A piece of frames.
+        A piece: what :func:`pack` makes.
     objects, repaired : int
         Objects understood, and those of them in which text that is no Unicode was replaced.
     lost : list of LostPiece
@@ -108,7 +112,7 @@ class StoredLog:
     state : LogState
         How far it was read.
     pieces : tuple of bytes
-        Compressed frames of its complete lines.
+        Facts of its complete lines.
     rest : Chunk
         What its unfinished last line says: used, but read again next time.
     """
@@ -137,15 +141,24 @@ class StoredLog:
         """Hash of all facts: equal however the log was cut into ingests."""
         digest = hashlib.sha256()
         for piece in (*self.pieces, self.rest.facts):
-            digest.update(zlib.decompress(piece) if piece else b"")
+            digest.update(memoryview(unpack(piece))[_HEAD.size :])
         return digest.hexdigest()
 
     def facts(self, kind: Any) -> Iterator[Any]:
-        """Give the facts, of a union of tagged structs, in the order of the lines."""
+        """Give the facts, of a union of tagged structs, in the order of the lines.
+
+        Raises
+        ------
+        TracestatError
+            The store that they were kept in is damaged.
+        """
         decoder = _decoder(kind)
         for piece in (*self.pieces, self.rest.facts):
-            for content in frames_of(piece):
-                yield from decoder.decode(content)
+            try:
+                facts = decoder.decode(unpack(piece))
+            except msgspec.DecodeError as error:
+                raise _damaged() from error
+            yield from facts
 
 
 @lru_cache(maxsize=32)
@@ -153,22 +166,24 @@ def _decoder(kind: Any) -> msgspec.msgpack.Decoder[list[Any]]:
     return msgspec.msgpack.Decoder(list[kind])
 
 
-def frame(content: bytes) -> bytes:
-    """Put the length before a frame."""
-    return _LENGTH.pack(len(content)) + content
+def pack(facts: Sequence[bytes]) -> bytes:
+    """Make a piece of encoded facts; nothing of none."""
+    return zlib.compress(b"".join((_HEAD.pack(_ARRAY_32, len(facts)), *facts)), _LEVEL) if facts else b""
 
 
-def pack(frames: Sequence[bytes]) -> bytes:
-    """Compress frames to a piece."""
-    return zlib.compress(b"".join(frames), _LEVEL) if frames else b""
+def unpack(piece: bytes) -> bytes:
+    """Give the msgpack array of a piece.
+
+    Raises
+    ------
+    TracestatError
+        It is none.
+    """
+    try:
+        return zlib.decompress(piece) if piece else _HEAD.pack(_ARRAY_32, 0)
+    except zlib.error as error:
+        raise _damaged() from error
 
 
-def frames_of(piece: bytes) -> Iterable[memoryview]:
-    """Give the frames of a piece."""
-    data = memoryview(zlib.decompress(piece)) if piece else memoryview(b"")
-    at = 0
-    while at < len(data):
-        (length,) = _LENGTH.unpack_from(data, at)
-        at += _LENGTH.size
-        yield data[at : at + length]
-        at += length
+def _damaged() -> TracestatError:
+    return TracestatError("what the store keeps of its raw logs is damaged: make it again from the logs")

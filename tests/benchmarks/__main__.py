@@ -202,7 +202,7 @@ def main() -> None:
             )
         )
         rows.append(("the same, peak memory", f"{ours['kib'] / 1024:,.0f} MiB", "", "1,024 MiB"))
-        logs = raw_logs(folder, megabytes=max(20.0, 400 * options.scale))
+        logs = raw_logs(folder, megabytes=max(20.0, 1200 * options.scale))
         logs_bytes = sum(path.stat().st_size for path in logs.rglob("*.jsonl"))
         for path in logs.rglob("*.jsonl"):  # into the page cache
             path.read_bytes()

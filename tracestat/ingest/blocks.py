@@ -75,6 +75,8 @@ class LineFile:
         Where in an uncompressed file to begin: after a newline.
     first_line : int
         Number of the line there.
+    hashed : bool
+        Make the hash of the file.
 
     Attributes
     ----------
@@ -96,6 +98,7 @@ class LineFile:
         max_line_bytes: int = MAX_LINE_BYTES,
         start: int = 0,
         first_line: int = 1,
+        hashed: bool = True,
     ) -> None:
         self._path = path
         self._compression = compression
@@ -104,6 +107,7 @@ class LineFile:
         self._max_line_bytes = max_line_bytes
         self._start = start
         self._first_line = first_line
+        self._hashed = hashed
         self.sha256 = ""
         self.size = 0
         self.damage: str | None = None
@@ -112,7 +116,7 @@ class LineFile:
         with self._path.open("rb", buffering=0) as file:
             if self._start:
                 file.seek(self._start)
-            raw = _Hashed(file, self._on_bytes)
+            raw = _Hashed(file, self._on_bytes, hashed=self._hashed)
             yield from self._blocks(self._stream(raw))
             while raw.readinto(memoryview(bytearray(_PIECE))):  # what lies behind the damage belongs to the hash
                 pass
@@ -183,8 +187,11 @@ class LineFile:
 class _Hashed(io.RawIOBase):
     """A file that hashes what is read of it."""
 
-    def __init__(self, file: BinaryIO | io.FileIO, on_bytes: Callable[[int], None] | None) -> None:
+    def __init__(
+        self, file: BinaryIO | io.FileIO, on_bytes: Callable[[int], None] | None, *, hashed: bool = True
+    ) -> None:
         self._file = file
+        self._hashed = hashed
         self._on_bytes = on_bytes
         self.sha256 = hashlib.sha256()
         self.count = 0
@@ -194,7 +201,8 @@ class _Hashed(io.RawIOBase):
 
     def readinto(self, into: memoryview) -> int:  # type: ignore[override]
         got = self._file.readinto(into) or 0  # type: ignore[union-attr]
-        self.sha256.update(memoryview(into)[:got])
+        if self._hashed:
+            self.sha256.update(memoryview(into)[:got])
         self.count += got
         if got and self._on_bytes:
             self._on_bytes(got)

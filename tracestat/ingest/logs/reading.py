@@ -147,6 +147,7 @@ class LogReader:
             max_line_bytes=MAX_LOG_LINE_BYTES,
             start=start.state.offset,
             first_line=start.state.lines + 1,
+            hashed=False,
         )
         total = _Total(start)
         rest = b""
@@ -193,7 +194,7 @@ class LogReader:
 
     def _document(self, path: Path, form: Format, compression: Compression, state: LogState) -> StoredLog | None:
         """Read a file that is one JSON value; None if it is not, since some write one per line."""
-        file = LineFile(path, compression, max_line_bytes=MAX_LOG_LINE_BYTES)
+        file = LineFile(path, compression, max_line_bytes=MAX_LOG_LINE_BYTES, hashed=False)
         parts: list[bytes] = []
         size = 0
         for block in file:

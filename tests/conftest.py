@@ -29,13 +29,18 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
+def corpus_path(name: str) -> Path:
+    """Give a file or folder of the real data, or skip where it is absent."""
+    path = corpus_folder() / name
+    if not path.exists():
+        pytest.skip(f"{name} is not on this machine (TRACESTAT_CORPUS names the folder of real data)")
+    return path
+
+
 @pytest.fixture(scope="session")
 def real_trace() -> Path:
     """Give the real trace, or skip where it is absent."""
-    path = corpus_folder() / "real_trace.jsonl.gz"
-    if not path.exists():
-        pytest.skip("the real trace is not on this machine (TRACESTAT_CORPUS names its folder)")
-    return path
+    return corpus_path("real_trace.jsonl.gz")
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import tracestat
-from tests.conftest import corpus_folder
+from tests.conftest import corpus_path
 from tracestat.ingest import ingest
 from tracestat.results import AskedLimit, SummaryGroup, SummaryResult
 from tracestat.store import open_store
@@ -22,10 +22,7 @@ from tracestat.store import open_store
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tracestat.Trace]:
     folder = tmp_path_factory.mktemp("raw")
     for name in ("raw_claude_code.tar.gz", "raw_codex.tar.gz"):
-        path = corpus_folder() / name
-        if not path.exists():
-            pytest.skip("the real logs are not on this machine (TRACESTAT_CORPUS names their folder)")
-        with tarfile.open(path) as archive:
+        with tarfile.open(corpus_path(name)) as archive:
             archive.extractall(folder / name.partition(".")[0], filter="data")
     ingest([folder], folder / "raw.duckdb")
     with open_store(folder / "raw.duckdb") as opened:

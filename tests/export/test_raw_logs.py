@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import corpus_folder
+from tests.conftest import corpus_path
 from tests.export.trips import assert_equal, there_and_back
 from tracestat.ingest import ingest
 from tracestat.store import open_store
@@ -30,9 +30,7 @@ KNOWN = {
 
 @pytest.mark.parametrize("name", sorted(KNOWN))
 def test_a_store_of_logs_comes_back(name: str, tmp_path: Path) -> None:
-    source = corpus_folder() / name
-    if not source.exists():
-        pytest.skip("the raw logs are not on this machine (TRACESTAT_CORPUS names their folder)")
+    source = corpus_path(name)
     if source.is_file():
         with tarfile.open(source) as tar:
             tar.extractall(tmp_path / "logs", filter="data")

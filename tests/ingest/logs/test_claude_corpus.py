@@ -24,7 +24,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import corpus_folder
+from tests.conftest import corpus_path
 from tests.ingest.logs.claude_driver import KEY, Read
 from tracestat.ingest.logs.claude import CLAUDE
 from tracestat.ingest.logs.claude_facts import Said
@@ -47,10 +47,7 @@ def files(archive: Path) -> Iterator[tuple[str, bytes]]:
 
 @pytest.fixture(scope="module")
 def archive() -> Path:
-    path = corpus_folder() / "raw_claude_code.tar.gz"
-    if not path.exists():
-        pytest.skip("the raw logs are not on this machine (TRACESTAT_CORPUS names their folder)")
-    return path
+    return corpus_path("raw_claude_code.tar.gz")
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import corpus_folder
+from tests.conftest import corpus_folder, corpus_path
 from tests.ingest.logs.codex_rollouts import chunk_of, kinds, log_of
 from tracestat.ingest.logs.codex import rounds
 from tracestat.ingest.logs.format import Log, LogRounds
@@ -22,10 +22,7 @@ from tracestat.ingest.logs.model import Call, Round
 
 @pytest.fixture(scope="module")
 def logs() -> list[Log]:
-    path = corpus_folder() / "raw_codex.tar.gz"
-    if not path.exists():
-        pytest.skip("the raw logs are not on this machine (TRACESTAT_CORPUS names their folder)")
-    with tarfile.open(path) as archive:
+    with tarfile.open(corpus_path("raw_codex.tar.gz")) as archive:
         members = sorted((m for m in archive if m.isfile() and m.name.endswith(".jsonl")), key=lambda m: m.name)
         return [_log(archive, member) for member in members]
 

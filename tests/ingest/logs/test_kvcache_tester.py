@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conftest import corpus_folder
+from tests.conftest import corpus_path
 from tests.ingest.logs.rounds_from import NAMES, calls_of, kept, read, rounds_of, seconds
 from tracestat.ingest.logs.kvcache_tester import KVCACHE_TESTER
 
@@ -176,9 +176,7 @@ def test_every_result_is_a_call_or_left_out(steps: list[tuple[int, float, str, b
 
 
 def test_real_traces() -> None:
-    paths = sorted((corpus_folder() / "kvcache_tester").glob("*.json.gz"))
-    if not paths:
-        pytest.skip("the real traces are not on this machine (TRACESTAT_CORPUS names their folder)")
+    paths = sorted(corpus_path("kvcache_tester").glob("*.json.gz"))
     documents = [json.loads(gzip.decompress(path.read_bytes())) for path in paths]
     assert all(KVCACHE_TESTER.recognises(value) for value in documents)
     logs = [log for value in documents for log in read(KVCACHE_TESTER, [value], names=NAMES)]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.conftest import corpus_folder
+from tests.conftest import corpus_path
 from tracestat.ingest import ingest
 from tracestat.store import Trace, open_store
 
@@ -16,9 +16,7 @@ from tracestat.store import Trace, open_store
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
     folder = tmp_path_factory.mktemp("logs")
     for name in ("raw_claude_code.tar.gz", "raw_codex.tar.gz"):
-        if not (corpus_folder() / name).exists():
-            pytest.skip("the real logs are not on this machine (TRACESTAT_CORPUS names their folder)")
-        with tarfile.open(corpus_folder() / name) as archive:
+        with tarfile.open(corpus_path(name)) as archive:
             archive.extractall(folder / "logs", filter="data")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TRACESTAT_KEY", "a key of the tests")

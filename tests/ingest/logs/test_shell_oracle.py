@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import corpus_folder
+from tests.conftest import corpus_folder, corpus_path
 from tracestat.ingest.logs.names import Names
 from tracestat.ingest.logs.shell import parsed_command, shell_of
 
@@ -59,8 +59,7 @@ def _codex() -> Iterator[Call]:
 
 @pytest.fixture(scope="module")
 def calls() -> dict[str, str]:
-    if not (corpus_folder() / "raw_skeletons.tsv.gz").exists():
-        pytest.skip("the sample logs are not on this machine (TRACESTAT_CORPUS names their folder)")
+    corpus_path("raw_skeletons.tsv.gz")
     return dict([*_claude(), *_codex()])
 
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tracestat.charts.saving import save
-from tracestat.results import (
-    CallsResult,
-    HazardResult,
-    KeysResult,
-    Result,
-    SummaryResult,
-    SurvivalResult,
-    TimelineResult,
-)
+from tracestat.results import Result
 
 if TYPE_CHECKING:
     import altair as alt
 
 __all__ = ["draw", "save"]
+
+# which function of which module draws a result
+_CHARTS = {
+    "CallsResult": ("listing", "draw_calls"),
+    "HazardResult": ("hazard", "draw_hazard"),
+    "KeysResult": ("listing", "draw_keys"),
+    "SummaryResult": ("summary", "draw_summary"),
+    "SurvivalResult": ("survival", "draw_survival"),
+    "TimelineResult": ("timeline", "draw_timeline"),
+}
 
 
 def draw(result: Result) -> alt.TopLevelMixin:
@@ -38,28 +41,9 @@ def draw(result: Result) -> alt.TopLevelMixin:
     TypeError
         A result that has no chart.
     """
-    if isinstance(result, HazardResult):
-        from tracestat.charts.hazard import draw_hazard
-
-        return draw_hazard(result)
-    if isinstance(result, SurvivalResult):
-        from tracestat.charts.survival import draw_survival
-
-        return draw_survival(result)
-    if isinstance(result, SummaryResult):
-        from tracestat.charts.summary import draw_summary
-
-        return draw_summary(result)
-    if isinstance(result, KeysResult):
-        from tracestat.charts.listing import draw_keys
-
-        return draw_keys(result)
-    if isinstance(result, CallsResult):
-        from tracestat.charts.listing import draw_calls
-
-        return draw_calls(result)
-    if isinstance(result, TimelineResult):
-        from tracestat.charts.timeline import draw_timeline
-
-        return draw_timeline(result)
-    raise TypeError(f"{type(result).__name__} has no chart")
+    name = type(result).__name__
+    if name not in _CHARTS:
+        raise TypeError(f"{name} has no chart")
+    module, function = _CHARTS[name]
+    drawn: alt.TopLevelMixin = getattr(import_module(f"tracestat.charts.{module}"), function)(result)
+    return drawn

@@ -17,7 +17,7 @@ __all__ = ["calls_tables", "keys_tables", "local_time", "what_ran"]
 _LONGEST_VALUE = 40
 
 
-def keys_tables(result: KeysResult) -> list[Table]:
+def keys_tables(result: KeysResult, top: int | None = None) -> list[Table]:  # noqa: ARG001  keys are few: all are shown
     """Give every key with its most frequent values."""
     columns = (
         Column("key", "left"),

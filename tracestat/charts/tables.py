@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from tracestat.charts.captions import arrange
 from tracestat.charts.render import to_html, to_text
 from tracestat.charts.table import Column, Table
-from tracestat.charts.table_hazard import hazard_tables
-from tracestat.charts.table_listing import calls_tables, keys_tables
-from tracestat.charts.table_summary import summary_tables
-from tracestat.charts.table_survival import survival_tables
-from tracestat.charts.table_timeline import timeline_tables
-from tracestat.results import (
-    CallsResult,
-    HazardResult,
-    KeysResult,
-    Result,
-    SummaryResult,
-    SurvivalResult,
-    TimelineResult,
-)
+from tracestat.results import Result
 
 __all__ = ["Column", "Table", "tables_of", "to_html", "to_text"]
 
 _TOP = 20
+# which function of which module makes the tables: of (result, groups in order, line of what was cut) ...
+_GROUPED = {
+    "HazardResult": ("table_hazard", "hazard_tables"),
+    "SummaryResult": ("table_summary", "summary_tables"),
+    "SurvivalResult": ("table_survival", "survival_tables"),
+}
+# ... or of (result, how many rows at most)
+_LISTED = {
+    "CallsResult": ("table_listing", "calls_tables"),
+    "KeysResult": ("table_listing", "keys_tables"),
+    "TimelineResult": ("table_timeline", "timeline_tables"),
+}
 
 
 def tables_of(result: Result, *, sort: str = "n", top: int | None = None) -> list[Table]:
@@ -48,18 +50,16 @@ def tables_of(result: Result, *, sort: str = "n", top: int | None = None) -> lis
     TypeError
         A result that has no tables.
     """
-    most = _TOP if top is None else top
-    if isinstance(result, HazardResult):
-        return hazard_tables(result, *arrange(result.groups, sort, most))
-    if isinstance(result, SummaryResult):
-        return summary_tables(result, *arrange(result.groups, sort, most))
-    if isinstance(result, SurvivalResult):
-        return survival_tables(result, *arrange(result.groups, sort, most))
-    arrange((), sort, most)
-    if isinstance(result, KeysResult):
-        return keys_tables(result)
-    if isinstance(result, CallsResult):
-        return calls_tables(result, top)
-    if isinstance(result, TimelineResult):
-        return timeline_tables(result, top)
-    raise TypeError(f"{type(result).__name__} has no tables")
+    name = type(result).__name__
+    groups: Any = getattr(result, "groups", ()) if name in _GROUPED else ()
+    arranged = arrange(groups, sort, _TOP if top is None else top)
+    if name in _GROUPED:
+        return _made(*_GROUPED[name], result, *arranged)
+    if name in _LISTED:
+        return _made(*_LISTED[name], result, top)
+    raise TypeError(f"{name} has no tables")
+
+
+def _made(module: str, function: str, *arguments: object) -> list[Table]:
+    tables: list[Table] = getattr(import_module(f"tracestat.charts.{module}"), function)(*arguments)
+    return tables

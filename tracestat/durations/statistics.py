@@ -1,19 +1,12 @@
-"""From a trace to the sufficient statistics that the estimators take.
-
-A :class:`Selection` states the three choices of every answer (unit, clock, what is left out) together with keys and
-filters. :func:`select` checks it and lets the view ``durations`` stand for it; the functions below it each run one
-query on that view. Frames come back, never rows of the trace, so that memory follows the number of groups, sessions
-and distinct durations.
-"""
+"""The sufficient statistics of hazards, curves and summaries: each function runs one query on the selection."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
-from tracestat.errors import UsageError
-from tracestat.filters import EVERYTHING, Filter, Value, check_keys, parse_where, render_keys, time_range, zone_name
+from tracestat.durations.selection import Selection, run_on
 from tracestat.queries import query_text
 
 if TYPE_CHECKING:
@@ -22,12 +15,7 @@ if TYPE_CHECKING:
     from tracestat.store import Trace
 
 __all__ = [
-    "Clock",
-    "Definition",
     "Known",
-    "Rows",
-    "Selection",
-    "Unit",
     "curve_counts",
     "curve_influence",
     "edit_over_minute",
@@ -35,7 +23,6 @@ __all__ = [
     "hazard_cells",
     "key_values",
     "longest_waits",
-    "select",
     "select_start_waits",
     "summary_counts",
     "summary_known",
@@ -44,118 +31,10 @@ __all__ = [
     "summary_start_waits",
 ]
 
-Unit = Literal["pause", "call", "command"]
-Clock = Literal["wall", "internal", "effective"]
-Rows = Literal["tool", "human", "all"]
-Definition = Literal["tracestat", "tracelab"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
-    """Which durations an answer is about.
-
-    Attributes
-    ----------
-    unit, clock, rows, definition : str
-        The stated choices; under definition ``tracelab`` they are call, effective and all.
-    keys : tuple of str
-        What to group by; empty pools everything.
-    where, period : Filter
-        The user's condition, and the one on ``started_at``.
-    zone : str
-        Time zone of the keys day, week, hour and weekday.
-    since, until : str or None
-        The period as the user wrote it.
-    """
-
-    unit: Unit = "pause"
-    clock: Clock = "wall"
-    rows: Rows = "tool"
-    definition: Definition = "tracestat"
-    keys: tuple[str, ...] = ()
-    where: Filter = EVERYTHING
-    period: Filter = EVERYTHING
-    zone: str = "UTC"
-    since: str | None = None
-    until: str | None = None
-
-    @property
-    def condition(self) -> str:
-        """What stands in the ``{where}`` slot."""
-        return f"({self.where.sql}) AND ({self.period.sql})"
-
-    @property
-    def parameters(self) -> dict[str, Value]:
-        """The values that the condition binds."""
-        return {**self.where.parameters, **self.period.parameters}
-
-
-def _one_of(value: str, allowed: tuple[str, ...], option: str) -> None:
-    if value not in allowed:
-        raise UsageError(f"{option} {value}: not known; it is one of {', '.join(allowed)}")
-
-
-def select(
-    trace: Trace,
-    *,
-    unit: Unit = "pause",
-    clock: Clock = "wall",
-    rows: Rows = "tool",
-    definition: Definition = "tracestat",
-    by: str | Sequence[str] | None = "provider",
-    where: str | None = None,
-    since: str | None = None,
-    until: str | None = None,
-    tz: str | None = None,
-    outcomes: bool = False,
-) -> Selection:
-    """Check the choices and point the view ``durations`` of this trace at them.
-
-    Raises
-    ------
-    UsageError
-        A choice, key, column or date that does not exist, or a clock that the unit does not have.
-    """
-    import zoneinfo
-
-    _one_of(unit, get_args(Unit), "--unit")
-    _one_of(clock, get_args(Clock), "--clock")
-    _one_of(rows, get_args(Rows), "--rows")
-    _one_of(definition, get_args(Definition), "--definition")
-    if definition == "tracelab":
-        unit, clock, rows = "call", "effective", "all"
-    if clock != "wall" and unit != "call":
-        raise UsageError(f"--clock {clock}: only calls have it (--unit call); a {unit} is timed by the wall clock")
-    zone = zone_name(tz)
-    zone_info = zoneinfo.ZoneInfo(zone)
-    selection = Selection(
-        unit=unit,
-        clock=clock,
-        rows=rows,
-        definition=definition,
-        keys=check_keys(by, outcomes=outcomes),
-        where=parse_where(where, zone_info),
-        period=time_range(since, until, zone_info),
-        zone=zone,
-        since=since,
-        until=until,
-    )
-    trace.run(query_text("set_zone"), {"zone": zone})
-    trace.run(query_text("set_clock"), {"clock": clock})
-    trace.run(query_text("set_definition"), {"definition": definition})
-    trace.run(query_text(f"unit_{unit}"))
-    trace.run(query_text("durations"))
-    return selection
-
-
-def _run(trace: Trace, name: str, selection: Selection, **parameters: object) -> pl.DataFrame:
-    text = query_text(name, keys=render_keys(selection.keys), where=selection.condition)
-    return trace.run(text, {**selection.parameters, **parameters})
-
 
 def excluded_rows(trace: Trace, selection: Selection) -> pl.DataFrame:
     """Count the rows that take no part, by key, reason and kind of row: ``queries/excluded.sql``."""
-    return _run(trace, "excluded", selection)
+    return run_on(trace, "excluded", selection)
 
 
 def hazard_cells(trace: Trace, selection: Selection, grid: Sequence[float], edges: Sequence[float]) -> pl.DataFrame:
@@ -176,7 +55,7 @@ def hazard_cells(trace: Trace, selection: Selection, grid: Sequence[float], edge
     import polars as pl
 
     lower = [float(value) for value in grid]
-    counted = _run(
+    counted = run_on(
         trace,
         "hazard_cells",
         selection,
@@ -211,7 +90,7 @@ def hazard_cells(trace: Trace, selection: Selection, grid: Sequence[float], edge
 
 def curve_counts(trace: Trace, selection: Selection) -> pl.DataFrame:
     """Count ends and censorings per distinct duration: ``queries/curve_counts.sql``."""
-    return _run(trace, "curve_counts", selection, rows=selection.rows)
+    return run_on(trace, "curve_counts", selection, rows=selection.rows)
 
 
 def curve_influence(trace: Trace, selection: Selection, at: Sequence[float]) -> pl.DataFrame:
@@ -223,7 +102,7 @@ def curve_influence(trace: Trace, selection: Selection, at: Sequence[float]) -> 
         Chosen times in seconds, ascending; step k holds the rows in (at[k-1], at[k]], step len(at) those beyond.
     """
     times = [float(value) for value in at]
-    return _run(
+    return run_on(
         trace,
         "curve_influence",
         selection,
@@ -236,12 +115,12 @@ def curve_influence(trace: Trace, selection: Selection, at: Sequence[float]) -> 
 
 def summary_counts(trace: Trace, selection: Selection) -> pl.DataFrame:
     """Count rows and sum time by kind of row and end: ``queries/summary_counts.sql``."""
-    return _run(trace, "summary_counts", selection)
+    return run_on(trace, "summary_counts", selection)
 
 
 def summary_shares(trace: Trace, selection: Selection, over: float) -> pl.DataFrame:
     """Sum time per session, in all and above ``over`` seconds: ``queries/summary_shares.sql``."""
-    return _run(trace, "summary_shares", selection, rows=selection.rows, over=float(over))
+    return run_on(trace, "summary_shares", selection, rows=selection.rows, over=float(over))
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,12 +139,12 @@ def summary_known(trace: Trace) -> Known:
 
 def summary_limits(trace: Trace, selection: Selection) -> pl.DataFrame:
     """Count calls per asked limit and session, and those that ended on it: ``queries/summary_limits.sql``."""
-    return _run(trace, "summary_limits", selection, rows=selection.rows)
+    return run_on(trace, "summary_limits", selection, rows=selection.rows)
 
 
 def summary_start_waits(trace: Trace, selection: Selection) -> pl.DataFrame:
     """Sum the waits before the start per permission mode and session: ``queries/summary_start_waits.sql``."""
-    return _run(trace, "summary_start_waits", selection, rows=selection.rows)
+    return run_on(trace, "summary_start_waits", selection, rows=selection.rows)
 
 
 def select_start_waits(trace: Trace) -> None:
@@ -276,14 +155,14 @@ def select_start_waits(trace: Trace) -> None:
 
 def edit_over_minute(trace: Trace, selection: Selection) -> pl.DataFrame:
     """Sum the time of edits, in all and above a minute: ``queries/edit_over_minute.sql``."""
-    return _run(trace, "edit_over_minute", selection)
+    return run_on(trace, "edit_over_minute", selection)
 
 
 def longest_waits(trace: Trace, selection: Selection, longest: int) -> pl.DataFrame:
     """List single waits, longest first: ``queries/longest.sql``."""
-    return _run(trace, "longest", selection, rows=selection.rows, longest=longest)
+    return run_on(trace, "longest", selection, rows=selection.rows, longest=longest)
 
 
 def key_values(trace: Trace, selection: Selection) -> pl.DataFrame:
     """Count rows per value of the selection's keys: ``queries/key_values.sql``."""
-    return _run(trace, "key_values", selection, rows=selection.rows)
+    return run_on(trace, "key_values", selection, rows=selection.rows)

@@ -14,6 +14,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
+from tests.fetch.serving import already_there
 from tracestat.cli import main
 
 SCHEMAS: dict[str, dict[str, Any]] = {
@@ -102,6 +103,7 @@ OWN = {
     "cache_list": ("files",),
     "cache_clear": ("files",),
     "export_tracelab": ("files",),
+    "fetch": ("files", "release", "format", "url", "new"),
 }
 
 Ask = Callable[..., dict[str, Any]]
@@ -135,12 +137,14 @@ def _no_constant(name: str) -> None:
 
 
 @pytest.fixture
-def documents(ask: Ask, tmp_path: Path) -> Callable[[str], dict[str, Any]]:
+def documents(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, Any]]:
     """Give the document of any command."""
 
     def document(command: str) -> dict[str, Any]:
         if command in ARGUMENTS:
             return ask(command, *ARGUMENTS[command][0])
+        if command == "fetch":
+            return ask("fetch", *already_there(monkeypatch, tmp_path))
         made = ask("synth", "-o", tmp_path / "a.jsonl", "--sessions", "3")
         if command == "synth":
             return made
@@ -168,7 +172,7 @@ def test_answer_keeps_to_its_schema(ask: Ask, command: str, arguments: list[str]
     assert wrong(command, ask(command, *arguments)) == []
 
 
-@pytest.mark.parametrize("command", ["synth", "ingest", "cache_list", "cache_clear", "export_tracelab"])
+@pytest.mark.parametrize("command", ["synth", "ingest", "cache_list", "cache_clear", "export_tracelab", "fetch"])
 def test_other_document_keeps_to_its_schema(documents: Callable[[str], dict[str, Any]], command: str) -> None:
     document = documents(command)
     assert wrong(command, document) == []

@@ -11,6 +11,7 @@ import tracestat
 from tracestat.cli.cache import clear_command, list_command
 from tracestat.cli.calls import calls
 from tracestat.cli.export import tracelab_command
+from tracestat.cli.fetch import fetch
 from tracestat.cli.hazard import hazard
 from tracestat.cli.ingest import ingest
 from tracestat.cli.keys import keys
@@ -61,6 +62,7 @@ _EXAMPLES: dict[Callable[..., None], str] = {
     survival: "survival trace.duckdb --by tool_class --chart curves.html",
     hazard: "hazard trace.duckdb --by provider,tool_class --cut-at 5,120,600 -o hazard.parquet",
     timeline: "timeline longest trace.duckdb --chart session.html --perfetto session.json",
+    fetch: "fetch -o data --release v0.0.2",
     synth: "synth -o big.jsonl.gz --sessions 5000 --developers 40 --seed 1",
 }
 for _command, _arguments in _EXAMPLES.items():

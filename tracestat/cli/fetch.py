@@ -28,7 +28,13 @@ def fetch(
     ] = "jsonl",
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", metavar="PLACE", help="A folder, or the file to write.  [default: this folder]"),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="PLACE",
+            help="A folder, or the file to write.  [default: this folder]",
+            show_default=False,
+        ),
     ] = Path(),
     json: Json = False,
     quiet: Quiet = False,

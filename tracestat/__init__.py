@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tracestat.api.exports import export_tracelab
     from tracestat.api.hazards import hazard
     from tracestat.api.lists import calls, keys
+    from tracestat.api.memoryfulness import memoryfulness
     from tracestat.api.sessions import session_timeline
     from tracestat.api.summaries import summary
     from tracestat.errors import TracestatError, UsageError
@@ -31,6 +32,7 @@ __all__ = [
     "export_tracelab",
     "hazard",
     "keys",
+    "memoryfulness",
     "open",
     "session_timeline",
     "summary",
@@ -48,6 +50,7 @@ _HOME = {
     "export_tracelab": ("tracestat.api.exports", "export_tracelab"),
     "hazard": ("tracestat.api.hazards", "hazard"),
     "keys": ("tracestat.api.lists", "keys"),
+    "memoryfulness": ("tracestat.api.memoryfulness", "memoryfulness"),
     "open": ("tracestat.api.common", "open_trace"),
     "session_timeline": ("tracestat.api.sessions", "session_timeline"),
     "summary": ("tracestat.api.summaries", "summary"),

@@ -18,6 +18,7 @@ _CHARTS = {
     "CallsResult": ("listing", "draw_calls"),
     "HazardResult": ("hazard", "draw_hazard"),
     "KeysResult": ("listing", "draw_keys"),
+    "MemoryfulnessResult": ("memoryfulness", "draw_memoryfulness"),
     "SummaryResult": ("summary", "draw_summary"),
     "SurvivalResult": ("survival", "draw_survival"),
     "TimelineResult": ("timeline", "draw_timeline"),

@@ -16,6 +16,7 @@ _TOP = 20
 # which function of which module makes the tables: of (result, groups in order, line of what was cut) ...
 _GROUPED = {
     "HazardResult": ("table_hazard", "hazard_tables"),
+    "MemoryfulnessResult": ("table_memoryfulness", "memoryfulness_tables"),
     "SummaryResult": ("table_summary", "summary_tables"),
     "SurvivalResult": ("table_survival", "survival_tables"),
 }

@@ -28,6 +28,7 @@ __all__ = [
     "NumberOfBins",
     "Output",
     "Perfetto",
+    "Programs",
     "Quiet",
     "Rows",
     "Seed",
@@ -166,6 +167,52 @@ class Selected(Located):
     def options(self) -> dict[str, Any]:
         """Give what the api takes, without what the user left open."""
         return given(where=self.where, since=self.since, until=self.until, tz=self.tz, unit=self.unit, rows=self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Programs(Located):
+    """Which trace, and which of its sessions and requests."""
+
+    by: Annotated[
+        str,
+        typer.Option(
+            "--by",
+            metavar="KEY[,KEY]",
+            help="Keys to group by, or none: provider, developer, project, session, model, day, week, hour, weekday.",
+            show_default=True,
+        ),
+    ] = "provider"
+    where: Annotated[
+        str | None,
+        typer.Option(
+            "--where",
+            metavar="EXPR",
+            help="Only programs for which EXPR holds: these keys and started_at compared with literals, as in "
+            "\"provider = 'claude'\".  [default: all]",
+        ),
+    ] = None
+    min_n: Annotated[
+        int | None,
+        typer.Option(
+            "--min-n",
+            min=1,
+            metavar="N",
+            help="Groups with fewer programs show counts only.  [default: no such minimum]",
+        ),
+    ] = None
+    seed: Seed = 0
+
+    def options(self) -> dict[str, Any]:
+        """Give what the api takes, without what the user left open."""
+        return given(
+            by=self.by,
+            where=self.where,
+            since=self.since,
+            until=self.until,
+            tz=self.tz,
+            min_n=self.min_n,
+            seed=self.seed,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,13 @@ if TYPE_CHECKING:
     from tracestat.results.interval import NOT_AVAILABLE, Bounds, Interval, Json
     from tracestat.results.listing import CallsResult, KeysResult
     from tracestat.results.log_parts import AskedLimit, StartWait
+    from tracestat.results.memoryfulness import (
+        LawPoint,
+        MemoryfulnessGroup,
+        MemoryfulnessResult,
+        RoundsLeft,
+        Turns,
+    )
     from tracestat.results.summary import HumanShare, Over, SummaryGroup, SummaryResult
     from tracestat.results.survival import CurvePoint, SurvivalGroup, SurvivalResult
     from tracestat.results.timeline import Bar, SessionFacts, StateTotal, TimelineResult
@@ -48,11 +55,15 @@ __all__ = [
     "Interval",
     "Json",
     "KeysResult",
+    "LawPoint",
+    "MemoryfulnessGroup",
+    "MemoryfulnessResult",
     "Over",
     "Result",
     "Rise",
     "RiseFamily",
     "RiseLimit",
+    "RoundsLeft",
     "SessionFacts",
     "Slopes",
     "StartWait",
@@ -63,6 +74,7 @@ __all__ = [
     "SurvivalResult",
     "TimelineResult",
     "TraceInfo",
+    "Turns",
     "UpperRange",
     "WithinKey",
     "as_json",
@@ -102,6 +114,13 @@ _HOME = {
         "KeysResult",
     ),
     "log_parts": ("AskedLimit", "StartWait"),
+    "memoryfulness": (
+        "LawPoint",
+        "MemoryfulnessGroup",
+        "MemoryfulnessResult",
+        "RoundsLeft",
+        "Turns",
+    ),
     "summary": (
         "HumanShare",
         "Over",

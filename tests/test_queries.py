@@ -17,6 +17,8 @@ STATISTICS = (
     "curve_influence",
     "excluded",
     "hazard_cells",
+    "program_copies",
+    "program_turns",
     "summary_counts",
     "summary_limits",
     "summary_shares",

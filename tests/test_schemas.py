@@ -52,6 +52,7 @@ ARGUMENTS: dict[str, list[list[str]]] = {
         ["--min-n", "1000000"],
         ["--where", "tool = 'none such'"],
     ],
+    "memoryfulness": [[], ["--by", "none"], ["--by", "developer"], ["--where", "project = 'none such'"]],
     "timeline": [["longest"], ["latest"], ["latest", "--until", "2020-01-01"]],
 }
 CASES = [(command, arguments) for command in ARGUMENTS for arguments in ARGUMENTS[command]]
@@ -95,6 +96,7 @@ OWN = {
         "start_waits",
     ),
     "survival": ("curve",),
+    "memoryfulness": ("value", "n_programs", "turns", "left", "law"),
     "keys": ("keys",),
     "calls": ("calls",),
     "timeline": ("session", "totals", "steps", "bars"),

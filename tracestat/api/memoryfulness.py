@@ -188,8 +188,8 @@ def _group(
         n=n,
         n_events=n_programs,
         n_censored=n_open,
-        n_sessions=int(own["session_pk"].n_unique()),
-        n_developers=int(own["developer_id"].n_unique()),
+        n_sessions=programs.n_sessions,
+        n_developers=programs.n_developers,
         total_seconds=float(own["micros"].sum()) / 1e6,
         notes=tuple(notes),
         value=NOT_AVAILABLE if fit is None else fit.interval,
@@ -228,8 +228,8 @@ def _warnings(fit: MemoryfulnessFit, programs: _Programs) -> list[str]:
         notes.append(FEW_DEVELOPERS.format(n=programs.n_developers))
     if fit.longest_share > _HEAVY:
         notes.append(
-            f"one program holds more than {100 * _HEAVY:.0f} % of the sum of cubes on which eta rests: with so few long "
-            "ones eta tends to lie too near 0, and its interval is too short"
+            f"one program holds more than {100 * _HEAVY:.0f} % of the sum of cubes on which eta rests: with so few "
+            "long ones eta tends to lie too near 0, and its interval is too short"
         )
     return notes
 

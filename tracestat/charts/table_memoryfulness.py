@@ -159,8 +159,8 @@ def _values(groups: Sequence[MemoryfulnessGroup], title: str) -> Table:
     notes = [method] if method else []
     if any(g.value.value is not None for g in groups):
         notes.append(
-            "with open: had the open programs ended with the log; shift: mean of the draws less eta, a part of its bias "
-            "towards 0; longest: share of the longest program in the sum of cubes"
+            "with open: had the open programs ended with the log; shift: mean of the draws less eta, a part of its "
+            "bias towards 0; longest: share of the longest program in the sum of cubes"
         )
     return Table(title, columns, rows, (), tuple(notes))
 

@@ -51,7 +51,8 @@ class MemoryfulnessGroup(Group):
     value : Interval
         Minus the correlation of rounds done and rounds left.
     n_programs : int
-        Finished programs, from which everything here is made; open ones are ``n_censored``.
+        Finished programs, from which everything here is made, sessions and developers counted; open ones are
+        ``n_censored``.
     turns : Turns
     with_open : float or None
         The estimate had the open programs ended where the log ends.

@@ -28,7 +28,7 @@ from tracestat.results import Bin, HazardGroup, HazardResult
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["draw_hazard", "fitted_line"]
+__all__ = ["common_domains", "draw_hazard", "fitted_line", "rate_axis"]
 
 _MOST = 6
 _KEPT, _CUT = "deadlines kept", "deadlines cut, where it differs"
@@ -70,7 +70,7 @@ def draw_hazard(result: HazardResult) -> alt.TopLevelMixin:
     lines = made(head)
     if len(groups) < len(result.groups):
         lines.append(f"the {len(groups)} groups with most rows, of {count(len(result.groups))}")
-    domains = _domains(groups)
+    domains = common_domains(groups)
     if domains is None:
         reasons = sorted({plain(note) for group in result.groups for note in group.notes})
         text = f"no hazard to draw: {'; '.join(reasons) or 'nothing is left to count'}"
@@ -128,7 +128,7 @@ def _nothing(group: HazardGroup, page: _Page, title: alt.TitleParams) -> alt.Cha
     return chart
 
 
-def _domains(groups: Sequence[HazardGroup]) -> tuple[tuple[float, float], tuple[float, float]] | None:
+def common_domains(groups: Sequence[HazardGroup]) -> tuple[tuple[float, float], tuple[float, float]] | None:
     """Give the common axes: the closed bins that have events, and their hazards with intervals."""
     bins = [(b.lo, b.hi, b.hazard) for g in groups for b in g.bins if b.hi is not None and b.lo > 0 and b.hazard.value]
     if not bins:
@@ -171,14 +171,15 @@ def _line(group: HazardGroup, page: _Page) -> alt.Chart | None:
     if not ends:
         return None
     mark = alt.Chart(rows_of(ends)).mark_line(color=INK, strokeDash=[5, 4], strokeWidth=1.4, clip=True)
-    chart: alt.Chart = mark.encode(x=time_axis("x", page.began, page.times), y=_rate_axis("y", page))
+    chart: alt.Chart = mark.encode(x=time_axis("x", page.began, page.times), y=rate_axis("y", page.rates))
     return chart
 
 
-def _rate_axis(field: str, page: _Page) -> alt.Y:
+def rate_axis(field: str, rates: tuple[float, float]) -> alt.Y:
+    """Give a logarithmic axis of hazards per second."""
     import altair as alt
 
-    low, high = page.rates
+    low, high = rates
     # own marks with own labels: those that Vega chooses for a log axis leave out what is above half a decade
     axis = alt.Axis(values=_marks_between(low, high), labelExpr="format(datum.value, '~g')")
     scale = alt.Scale(type="log", domain=[low, high], nice=False, clamp=True)
@@ -215,13 +216,17 @@ def _marks(group: HazardGroup, page: _Page) -> list[alt.Chart]:
     seen, unseen = rows.transform_filter("datum.y > 0"), rows.transform_filter("datum.limit > 0")
     extent = time_axis("lo", page.began, page.times)
     return [
-        seen.mark_rule(strokeWidth=1).encode(x=extent, x2="hi", y=_rate_axis("y", page), color=color, opacity=faded),
-        seen.mark_rule(strokeWidth=1.5).encode(x=x, y=_rate_axis("low", page), y2="high", color=color, opacity=faded),
+        seen.mark_rule(strokeWidth=1).encode(
+            x=extent, x2="hi", y=rate_axis("y", page.rates), color=color, opacity=faded
+        ),
+        seen.mark_rule(strokeWidth=1.5).encode(
+            x=x, y=rate_axis("low", page.rates), y2="high", color=color, opacity=faded
+        ),
         seen.mark_point(filled=True, size=45, opacity=1).encode(
-            x=x, y=_rate_axis("y", page), color=color, shape=shape, opacity=faded, tooltip=tips
+            x=x, y=rate_axis("y", page.rates), color=color, shape=shape, opacity=faded, tooltip=tips
         ),
         unseen.mark_point(filled=False, size=40, shape="triangle-down", strokeWidth=1.2).encode(
-            x=x, y=_rate_axis("limit", page), color=color, opacity=faded, tooltip=tips
+            x=x, y=rate_axis("limit", page.rates), color=color, opacity=faded, tooltip=tips
         ),
     ]
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from tracestat.cli.files import check_no_input, check_target
 from tracestat.cli.options import (
+    ChartMixing,
     Clocked,
     CutAt,
     Estimated,
@@ -15,7 +19,7 @@ from tracestat.cli.options import (
     expand,
     given,
 )
-from tracestat.cli.output import show
+from tracestat.cli.output import CHART_ENDINGS, show, write_chart
 from tracestat.cli.reading import opened, own_names
 from tracestat.errors import UsageError
 
@@ -31,6 +35,7 @@ def hazard(
     cut_at: CutAt = None,
     bins: NumberOfBins = None,
     first_edge: FirstEdge = None,
+    chart_mixing: ChartMixing = None,
     selected: Selected,
     clocked: Clocked,
     shown: Shown,
@@ -39,12 +44,13 @@ def hazard(
     """Ask whether there is a moment at which a return becomes likely.
 
     The hazard per log bin with deadlines kept and cut, its log-log slope, a test for any rise, and how much of the
-    fall is mixing of unlike keys. Intervals are clustered by session and by developer.
+    fall is mixing of unlike keys, which --chart-mixing draws. Intervals are clustered by session and by developer.
     """
     check_definition(estimated, selected, clocked)
     if first_edge is not None and not 0 < first_edge <= _LATEST:
         raise UsageError(f"--from {first_edge:g}: give seconds above 0, at most {_LATEST:g}")
     cuts = None if cut_at is None else _seconds(cut_at)
+    _check_mixing(chart_mixing, selected, output)
     with opened(selected, output) as trace:
         import tracestat
 
@@ -55,7 +61,19 @@ def hazard(
             **estimated.options(),
             **given(cut_at=cuts, bins=bins, first_edge=first_edge),
         )
-        show(result, output, shown, names=own_names(trace))
+        names = own_names(trace)
+        if chart_mixing is not None:
+            outside = names if output.with_names else {}
+            write_chart(result.mixing_chart(), chart_mixing, outside, quiet=output.quiet)
+        show(result, output, shown, names=names)
+
+
+def _check_mixing(path: Path | None, selected: Selected, output: Output) -> None:
+    """Refuse a file that cannot be written, that is read, or that another option names."""
+    check_target(path, "--chart-mixing", CHART_ENDINGS)
+    check_no_input(path, "--chart-mixing", (selected.trace, selected.classes))
+    if path is not None and output.chart is not None and path.absolute() == output.chart.absolute():
+        raise UsageError(f"--chart-mixing {path.name}: --chart names the same file; give it another name")
 
 
 def _seconds(text: str) -> tuple[float, ...]:

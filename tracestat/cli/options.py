@@ -18,6 +18,7 @@ import typer
 from tracestat.errors import UsageError
 
 __all__ = [
+    "ChartMixing",
     "Clocked",
     "CutAt",
     "Estimated",
@@ -68,6 +69,14 @@ FirstEdge = Annotated[
     float | None,
     typer.Option(
         "--from", metavar="SECONDS", help="Search for the first edge from here, above 0 to 10000.  [default: 0.1]"
+    ),
+]
+ChartMixing = Annotated[
+    Path | None,
+    typer.Option(
+        "--chart-mixing",
+        metavar="FILE",
+        help="Also draw how much of the fall is mixing of unlike keys: .html, .svg, .png or .pdf.",
     ),
 ]
 Longest = Annotated[

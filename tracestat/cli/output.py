@@ -15,6 +15,7 @@ from tracestat.cli.screen import complain, paint, say, width
 from tracestat.replacing import replacing
 
 if TYPE_CHECKING:
+    import altair as alt
     import polars as pl
 
     from tracestat.charts.tables import Table
@@ -30,6 +31,7 @@ __all__ = [
     "remark",
     "show",
     "with_names",
+    "write_chart",
 ]
 
 DATA_ENDINGS = (".parquet", ".csv", ".json")
@@ -67,16 +69,7 @@ def show(result: Result, output: Output, shown: Shown | None = None, *, names: M
     if output.output is not None:
         _write_numbers(result, output.output, outside, quiet=output.quiet)
     if output.chart is not None:
-        from tracestat.charts import save
-
-        chart = result.chart()
-        if outside:
-            import altair as alt
-
-            spec = with_names(chart.to_dict(), outside)
-            chart = alt.Chart.from_dict(dict(spec) if isinstance(spec, Mapping) else {})
-        save(chart, Path(os.path.realpath(output.chart)))  # a link stays a link
-        remark(f"wrote {output.chart.name}", quiet=output.quiet)
+        write_chart(result.chart(), output.chart, outside, quiet=output.quiet)
     if output.json:
         say(document(with_names(result.to_dict(), outside)))
         return
@@ -85,6 +78,19 @@ def show(result: Result, output: Output, shown: Shown | None = None, *, names: M
     looks: dict[str, Any] = {} if shown is None else given(sort=shown.sort, top=shown.top)
     tables = tables_of(result, **looks)
     print_tables([_named(table, names) for table in tables] if names else tables)
+
+
+def write_chart(chart: alt.TopLevelMixin, path: Path, names: Mapping[str, str], *, quiet: bool) -> None:
+    """Write a chart, with the true names of private ones where there are any."""
+    from tracestat.charts import save
+
+    if names:
+        import altair as alt
+
+        spec = with_names(chart.to_dict(), names)
+        chart = alt.Chart.from_dict(dict(spec) if isinstance(spec, Mapping) else {})
+    save(chart, Path(os.path.realpath(path)))  # a link stays a link
+    remark(f"wrote {path.name}", quiet=quiet)
 
 
 def with_names(value: Json, names: Mapping[str, str]) -> Json:

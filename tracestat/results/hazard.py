@@ -10,6 +10,7 @@ from tracestat.results.base import Group, Result
 from tracestat.results.interval import NOT_AVAILABLE, Interval
 
 if TYPE_CHECKING:
+    import altair as alt
     import polars as pl
 
 __all__ = [
@@ -173,6 +174,12 @@ class HazardResult(Result):
         import polars as pl
 
         return pl.DataFrame(list(self._rows()), infer_schema_length=None)
+
+    def mixing_chart(self) -> alt.TopLevelMixin:
+        """Draw how much of the fall is mixing: the slope pooled, within classes, and within single keys."""
+        from tracestat.charts.mixing import draw_mixing
+
+        return draw_mixing(self)
 
     def _rows(self) -> Iterator[Mapping[str, Any]]:
         for group in self.groups:

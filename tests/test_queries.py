@@ -19,6 +19,8 @@ STATISTICS = (
     "hazard_cells",
     "program_copies",
     "program_turns",
+    "residual_cells",
+    "residual_counts",
     "summary_counts",
     "summary_limits",
     "summary_shares",

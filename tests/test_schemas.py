@@ -34,6 +34,14 @@ ARGUMENTS: dict[str, list[list[str]]] = {
         ["--by", "day"],
         ["--where", "tool = 'none such'"],
     ],
+    "residual": [
+        [],
+        ["--by", "tool_class", "--elapsed", "0,10", "--window", "60"],
+        ["--definition", "tracelab"],
+        ["--rows", "human"],
+        ["--min-n", "1000000"],
+        ["--where", "tool = 'none such'"],
+    ],
     "survival": [
         [],
         ["--by", "tool"],
@@ -95,6 +103,7 @@ OWN = {
         "limits",
         "start_waits",
     ),
+    "residual": ("window", "at", "curve"),
     "survival": ("curve",),
     "memoryfulness": ("value", "n_programs", "turns", "left", "law"),
     "keys": ("keys",),

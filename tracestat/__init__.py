@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tracestat.api.hazards import hazard
     from tracestat.api.lists import calls, keys
     from tracestat.api.memoryfulness import memoryfulness
+    from tracestat.api.residual import residual
     from tracestat.api.sessions import session_timeline
     from tracestat.api.summaries import summary
     from tracestat.errors import TracestatError, UsageError
@@ -34,6 +35,7 @@ __all__ = [
     "keys",
     "memoryfulness",
     "open",
+    "residual",
     "session_timeline",
     "summary",
     "survival_curve",
@@ -52,6 +54,7 @@ _HOME = {
     "keys": ("tracestat.api.lists", "keys"),
     "memoryfulness": ("tracestat.api.memoryfulness", "memoryfulness"),
     "open": ("tracestat.api.common", "open_trace"),
+    "residual": ("tracestat.api.residual", "residual"),
     "session_timeline": ("tracestat.api.sessions", "session_timeline"),
     "summary": ("tracestat.api.summaries", "summary"),
     "survival_curve": ("tracestat.api.curves", "survival_curve"),

@@ -17,6 +17,7 @@ _TOP = 20
 _GROUPED = {
     "HazardResult": ("table_hazard", "hazard_tables"),
     "MemoryfulnessResult": ("table_memoryfulness", "memoryfulness_tables"),
+    "ResidualResult": ("table_residual", "residual_tables"),
     "SummaryResult": ("table_summary", "summary_tables"),
     "SurvivalResult": ("table_survival", "survival_tables"),
 }

@@ -16,6 +16,7 @@ from tracestat.cli.hazard import hazard
 from tracestat.cli.ingest import ingest
 from tracestat.cli.keys import keys
 from tracestat.cli.memoryfulness import memoryfulness
+from tracestat.cli.residual import residual
 from tracestat.cli.screen import say
 from tracestat.cli.summary import summary
 from tracestat.cli.survival import survival
@@ -61,6 +62,7 @@ _EXAMPLES: dict[Callable[..., None], str] = {
     calls: "calls trace.duckdb --longest 50 --where \"provider = 'codex'\"",
     summary: "summary trace.duckdb --by provider,tool_class --sort time",
     survival: "survival trace.duckdb --by tool_class --chart curves.html",
+    residual: "residual trace.duckdb --elapsed 4,25,146 --by tool_class --chart residual.html",
     hazard: "hazard trace.duckdb --by provider,tool_class --cut-at 5,120,600 -o hazard.parquet",
     memoryfulness: "memoryfulness trace.duckdb --by provider,model --chart rounds.html",
     timeline: "timeline longest trace.duckdb --chart session.html --perfetto session.json",

@@ -21,6 +21,7 @@ __all__ = [
     "ChartMixing",
     "Clocked",
     "CutAt",
+    "Elapsed",
     "Estimated",
     "FirstEdge",
     "Json",
@@ -38,6 +39,7 @@ __all__ = [
     "Shown",
     "Steps",
     "TopValues",
+    "Window",
     "check_definition",
     "expand",
     "given",
@@ -81,6 +83,20 @@ ChartMixing = Annotated[
 ]
 Longest = Annotated[
     int, typer.Option("--longest", min=1, max=1_000_000, metavar="N", help="How many calls to list.", show_default=True)
+]
+Elapsed = Annotated[
+    str | None,
+    typer.Option(
+        "--elapsed",
+        metavar="SECONDS",
+        help="Times already waited, as 4,25,146.  [default: 0,1,4,25,146,600]",
+    ),
+]
+Window = Annotated[
+    float | None,
+    typer.Option(
+        "--window", metavar="SECONDS", help="The mean counts so many seconds from there on, no more.  [default: 3600]"
+    ),
 ]
 TopValues = Annotated[
     int, typer.Option("--top", min=1, metavar="N", help="How many values of each key to list.", show_default=True)

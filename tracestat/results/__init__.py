@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         RoundsLeft,
         Turns,
     )
+    from tracestat.results.residual import ResidualGroup, ResidualPoint, ResidualResult
     from tracestat.results.summary import HumanShare, Over, SummaryGroup, SummaryResult
     from tracestat.results.survival import CurvePoint, SurvivalGroup, SurvivalResult
     from tracestat.results.timeline import Bar, SessionFacts, StateTotal, TimelineResult
@@ -59,6 +60,9 @@ __all__ = [
     "MemoryfulnessGroup",
     "MemoryfulnessResult",
     "Over",
+    "ResidualGroup",
+    "ResidualPoint",
+    "ResidualResult",
     "Result",
     "Rise",
     "RiseFamily",
@@ -120,6 +124,11 @@ _HOME = {
         "MemoryfulnessResult",
         "RoundsLeft",
         "Turns",
+    ),
+    "residual": (
+        "ResidualGroup",
+        "ResidualPoint",
+        "ResidualResult",
     ),
     "summary": (
         "HumanShare",

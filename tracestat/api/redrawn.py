@@ -1,0 +1,229 @@
+"""The rows of the article's figures: ours by the first definition of each published number, and that number."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tracestat.api.common import excluded_of, head_of
+from tracestat.api.curves import curves_of
+from tracestat.api.hazards import hazard
+from tracestat.api.log_parts import share_of_sums
+from tracestat.charts.captions import left_out
+from tracestat.charts.figures import FigureRow, Redrawn
+from tracestat.charts.figures_hazard import FIT, HAZARD, SLOPE
+from tracestat.charts.hazard import fitted_line
+from tracestat.charts.rises import verdict
+from tracestat.charts.words import counted
+from tracestat.durations import Selection, select, summary_shares
+from tracestat.published import Figure, load_published
+from tracestat.queries import data_path
+from tracestat.results import NOT_AVAILABLE, HazardGroup, Head, Interval
+from tracestat.survival.headline import complement
+
+if TYPE_CHECKING:
+    from tracestat.store import Trace
+
+__all__ = ["about", "command_of", "hazards", "published", "shares"]
+
+CLAUDE = "provider = 'claude'"
+_MINUTE = 60.0
+_APPROVALS = ("AskUserQuestion", "ExitPlanMode")
+
+
+def published(name: str) -> Figure:
+    """Give a published number by its id."""
+    return next(figure for figure in load_published().figures if figure.id == name)
+
+
+def command_of(trace: Trace, command: str, *options: str) -> str:
+    """Give the command that prints the numbers of a figure; the bundled sample needs no name."""
+    sample = trace.synthetic and trace.shown == data_path("sample.jsonl.gz").name
+    return shlex.join(["tracestat", command, *([] if sample else [trace.shown]), *options])
+
+
+def about(head: Head) -> str:
+    """Say which trace a figure is made of."""
+    return f"trace {head.trace.path}: {counted(head.trace.rounds, 'round')}, {counted(head.trace.tool_calls, 'call')}"
+
+
+def shares(trace: Trace) -> Redrawn:
+    """Compare the shares of short and of long waits, the time that these hold, and the time of approvals."""
+    pauses = select(trace, rows="all", by="none", where=CLAUDE)
+    within, n_pauses = _share_of_rows(trace, pauses, 1.0)
+    of_pauses = head_of(trace, pauses, "figures", excluded=excluded_of(trace, pauses).counts)
+    calls = select(trace, definition="tracelab", by="none", where=CLAUDE)
+    below, n_calls = _share_of_rows(trace, calls, _MINUTE)
+    of_time = _share_of_time(trace, calls)
+    head = head_of(trace, calls, "figures", excluded=excluded_of(trace, calls).counts)
+    approvals = _share_of_approvals(trace, calls)
+    wall, positive = "wall clock, all rows", "effective clock, positive, copies kept"
+    rows = (
+        _share("article.lt1s", "pauses that end within 1 s", wall, within, n_pauses),
+        _share("article.gt1m.calls", "calls that last over a minute", positive, complement(below), n_calls),
+        _share("article.gt1m.time", "time that these calls hold", positive, of_time, n_calls),
+        _share("article.approval", f"time of {_APPROVALS[0]} and {_APPROVALS[1]}", positive, approvals, n_calls),
+    )
+    return Redrawn(
+        name="shares",
+        title="Claude: most pauses are short, and the long ones hold the time",
+        head=head,
+        rows=rows,
+        command=command_of(trace, "reproduce", "--source", "article"),
+        lines=(
+            f"{counted(n_pauses, 'pause')}; {left_out(of_pauses)}",
+            f"{counted(n_calls, 'call')}; {left_out(head)}",
+            about(head),
+        ),
+    )
+
+
+def _share(name: str, quantity: str, definition: str, ours: Interval, n: int) -> FigureRow:
+    figure = published(name)
+    return FigureRow(
+        panel="",
+        quantity=quantity,
+        unit=figure.unit,
+        ours=ours,
+        published=figure.value,
+        published_low=figure.low,
+        published_high=figure.high,
+        n=n,
+        definition=definition,
+        note="no rows of Claude" if ours.value is None else "",
+    )
+
+
+def _share_of_rows(trace: Trace, selection: Selection, seconds: float) -> tuple[Interval, int]:
+    """Give the share of rows that end within so many seconds, and the number of rows."""
+    for curve in curves_of(trace, selection).values():
+        n = curve.curve.n_event + curve.curve.n_censored
+        return curve.within([seconds])[0], int(n.sum())
+    return NOT_AVAILABLE, 0
+
+
+def _share_of_time(trace: Trace, selection: Selection) -> Interval:
+    sums = summary_shares(trace, selection, _MINUTE)
+    return _ratio(sums["seconds"].to_numpy(), sums["seconds_over"].to_numpy(), sums["developer_id"].to_numpy())
+
+
+def _share_of_approvals(trace: Trace, whole: Selection) -> Interval:
+    """Give the share of the time of all rows that waits for a person to approve."""
+    of_all = summary_shares(trace, whole, _MINUTE)
+    part = select(trace, definition="tracelab", by="none", where=f"{CLAUDE} AND tool IN {_APPROVALS!r}")
+    own = summary_shares(trace, part, _MINUTE).select("session_pk", approvals="seconds")
+    both = of_all.join(own, on="session_pk", how="left").fill_null(0)
+    return _ratio(both["seconds"].to_numpy(), both["approvals"].to_numpy(), both["developer_id"].to_numpy())
+
+
+def _ratio(whole: np.ndarray, part: np.ndarray, developer: np.ndarray) -> Interval:
+    if not whole.size or not whole.sum():
+        return NOT_AVAILABLE
+    codes = np.unique(developer, return_inverse=True)[1].astype(np.intp)
+    return share_of_sums(whole.astype(np.float64), part.astype(np.float64), codes)
+
+
+def hazards(trace: Trace, *, seed: int = 0) -> Redrawn:
+    """Compare the log-log slope of every tool class with the published range, and show the hazards."""
+    result = hazard(trace, by="tool_class", seed=seed)
+    groups = sorted(result.groups, key=lambda group: (group.deadlines_cut.slope.poisson.value is None, -group.n))
+    steepest, flattest = published("article.hazard_slope.steepest"), published("article.hazard_slope.flattest")
+    rows = [row for group in groups for row in _class_rows(group, steepest.value, flattest.value)]
+    n_bins = round(published("article.hazard_bins").value)
+    head = result.head
+    return Redrawn(
+        name="hazard",
+        title="Hazard of pauses and its slope, by tool class",
+        head=head,
+        rows=tuple(rows),
+        command=command_of(trace, "hazard", "--by", "tool_class"),
+        lines=(
+            f"{head.unit}, {head.clock} clock, {head.rows} rows; {left_out(head)}",
+            f"{n_bins} log bins, deadlines cut; article, section 1: every class between {steepest.value:g} and "
+            f"{flattest.value:g} (grey), no significant rise",
+            "dashed: the fitted power law on its range; grey around it: what slopes of the article's range would give",
+            about(head),
+        ),
+    )
+
+
+def _class_rows(group: HazardGroup, steepest: float, flattest: float) -> list[FigureRow]:
+    """Give the hazard per bin of one class, its fitted law, and its slope with what the rise test says."""
+    cut = group.deadlines_cut
+    bins = (cut.bins or group.bins)[: group.n_bins]
+    slope = (cut.slope if cut.windows else group.slope).poisson
+    rise = (cut.rise if cut.windows else group.rise).adjacent
+    name = group.label
+    note = verdict(rise) if slope.value is not None else _missing(group)
+    definition = "tool pauses, wall clock, deadlines cut"
+    rows = [
+        FigureRow(
+            panel=name,
+            quantity=SLOPE,
+            unit="slope",
+            ours=slope,
+            published_low=steepest,
+            published_high=flattest,
+            n=sum(item.events for item in bins),
+            definition=f"{definition}, Poisson law",
+            note=note,
+        )
+    ]
+    rows += [
+        FigureRow(
+            panel=name,
+            quantity=HAZARD,
+            unit="per second",
+            at=math.sqrt(item.lo * item.hi),
+            at_low=item.lo,
+            at_high=item.hi,
+            ours=item.hazard,
+            n=item.events,
+            definition=definition,
+        )
+        for item in bins
+        if item.hi is not None
+    ]
+    return [*rows, *_law_rows(name, group, (steepest, flattest))]
+
+
+def _missing(group: HazardGroup) -> str:
+    notes = [note for note in group.notes if "needed" in note]
+    # what deadlines cut away leaves fewer still
+    cut = [note.removeprefix("deadlines cut: ") for note in notes if note.startswith("deadlines cut: ")]
+    return next(iter([*cut, *notes]), "no slope: too few events")
+
+
+def _law_rows(name: str, group: HazardGroup, slopes: Sequence[float]) -> list[FigureRow]:
+    """Give the fitted law at both ends and in the middle of its range, and what other slopes through it would give.
+
+    The laws cross where the events of the class lie on average, since there the data know the level best.
+    """
+    ends = fitted_line(group)
+    if not ends:
+        return []
+    (t0, h0), (t1, h1) = ((end["x"], end["y"]) for end in ends)
+    own = math.log(h1 / h0) / math.log(t1 / t0)
+    bins = [item for item in (group.deadlines_cut.bins or group.bins)[: group.n_bins] if item.hi is not None]
+    events = sum(item.events for item in bins)
+    middle = math.exp(sum(item.events * math.log(item.lo * (item.hi or item.lo)) / 2 for item in bins) / events)
+    level = h0 * (middle / t0) ** own
+    rows = []
+    for t in sorted({t0, middle, t1}):
+        others = sorted(level * (t / middle) ** b for b in slopes)
+        rows.append(
+            FigureRow(
+                panel=name,
+                quantity=FIT,
+                unit="per second",
+                at=t,
+                ours=Interval(h0 * (t / t0) ** own),
+                published_low=others[0],
+                published_high=others[-1],
+            )
+        )
+    return rows

@@ -1,0 +1,31 @@
+-- grain: one row per (statistic, item, rule, {keys}, session, developer, interval between two chosen values): what a
+--   session adds to a statistic's mean and to the clustered variance of its cumulative hazard
+-- keys: statistic, item, rule, {keys}, session_pk, developer_id, step
+-- columns: n, total (sum of the values); score as in curve_influence
+-- invariants: n sums to the rows; sums are of whole units, so that they do not depend on the order in which threads add
+-- parameters: step, above, at_most (lists: intervals (above, at_most], the last one open)
+WITH interval_of AS (
+    SELECT unnest($step) AS step, unnest($above) AS above, unnest($at_most) AS at_most
+),
+spell AS (
+    SELECT statistic, item, rule, {keys}, session_pk, hash(developer) AS developer_id, value,
+        CAST(observed AS INTEGER) AS e
+    FROM section_values
+    WHERE {where}
+),
+at_risk AS (
+    SELECT *, count(*) OVER (PARTITION BY statistic, item, rule, {keys} ORDER BY value DESC
+        RANGE UNBOUNDED PRECEDING) AS n_at_risk
+    FROM spell
+),
+scored AS (
+    SELECT *, e / n_at_risk - sum(e / (CAST(n_at_risk AS DOUBLE) * n_at_risk)) OVER (
+        PARTITION BY statistic, item, rule, {keys} ORDER BY value RANGE UNBOUNDED PRECEDING) AS score
+    FROM at_risk
+)
+SELECT statistic, item, rule, {keys}, session_pk, developer_id, step, count(*) AS n,
+    sum(CAST(round(value * 1e6) AS HUGEINT)) / 1e6 AS total,
+    sum(CAST(round(score * 1e15) AS HUGEINT)) / 1e15 AS score
+FROM scored JOIN interval_of ON value > above AND value <= at_most
+GROUP BY ALL
+ORDER BY session_pk, step

@@ -1,0 +1,96 @@
+-- grain: one row per (rule, round): a step of a session, by TraceLab's rules and by ours
+-- keys: rule, round_pk
+-- columns: whose step it is (provider, developer, project of the session's first round; started_at, its first stamp);
+--   place, its number in the session; walk, its number in the order of TraceLab's cache analyses; stamps of the step;
+--   input_at, the last input before its first output; trigger_at, the last user message before its first output;
+--   request, the number of triggers so far; trigger, what it answers (user_message, tool_result); generation_seconds,
+--   null unless positive; tool_seconds, the sum of positive effective latencies; tokens; then what the step before had
+-- rules: tracelab: a session is a session_id, its steps in the order of the file, copies kept; the trigger is the type
+--   of the first listed event. tracestat: a session is (provider, developer, session_id), its steps by round_index,
+--   copies dropped; results count as input when their call says that they came, and the trigger is the last input
+-- invariants: every round with a session_id is there once by rule tracelab, and at most once by rule tracestat; a copy
+--   repeats id, first and last stamp of an earlier round of its provider
+CREATE OR REPLACE TEMP TABLE session_steps AS
+WITH stamps AS (
+    SELECT round_pk,
+        min("timestamp") AS first_stamp, max("timestamp") AS last_stamp,
+        arg_min("timestamp", event_index) FILTER (WHERE "timestamp" IS NOT NULL) AS first_listed,
+        max(event_type) FILTER (WHERE event_index = 1) AS first_type,
+        min("timestamp") FILTER (WHERE event_type IN ('text', 'reasoning', 'tool_call')) AS first_output,
+        max("timestamp") FILTER (WHERE event_type IN ('text', 'reasoning', 'tool_call')) AS last_output
+    FROM timing_events
+    GROUP BY round_pk
+),
+inputs AS (
+    SELECT e.round_pk, max(e."timestamp") AS last_input,
+        max(e."timestamp") FILTER (WHERE e.event_type = 'user_message') AS trigger_at
+    FROM timing_events AS e JOIN stamps AS s ON s.round_pk = e.round_pk
+    WHERE e.event_type IN ('user_message', 'tool_result') AND e."timestamp" <= s.first_output
+    GROUP BY e.round_pk
+),
+called AS (
+    SELECT round_pk, count(*) AS n_calls, min(emitted_at) AS first_emitted, min(result_at) AS first_result,
+        max(emitted_at) AS last_emitted, max(result_at) AS last_result,
+        sum(coalesce(tool_internal_latency_ms, tool_wall_latency_ms))
+            FILTER (WHERE coalesce(tool_internal_latency_ms, tool_wall_latency_ms) > 0) / 1e3 AS tool_seconds
+    FROM tool_calls
+    GROUP BY round_pk
+),
+step AS (
+    SELECT r.round_pk, r.round_index, r.provider, r."user" AS developer, r.project, r.session_id AS session,
+        r.first_input_event_type, r.prefix_tokens, r.newly_append_tokens AS append_tokens, r.output_tokens,
+        e.first_type, e.first_stamp, e.last_stamp, e.first_output, e.last_output, i.last_input, i.trigger_at,
+        coalesce(e.first_listed, least(c.first_emitted, c.first_result)) AS first_activity,
+        greatest(e.last_stamp, c.last_emitted, c.last_result) AS last_activity,
+        c.last_result, coalesce(c.n_calls, 0) AS n_calls, coalesce(c.tool_seconds, 0) AS tool_seconds,
+        r.round_id IS NOT NULL AND e.last_stamp IS NOT NULL AND row_number() OVER (
+            PARTITION BY r.provider, r.round_id, e.first_stamp, e.last_stamp ORDER BY r.round_pk) > 1 AS is_copy
+    FROM rounds AS r
+    LEFT JOIN stamps AS e ON e.round_pk = r.round_pk
+    LEFT JOIN inputs AS i ON i.round_pk = r.round_pk
+    LEFT JOIN called AS c ON c.round_pk = r.round_pk
+    WHERE r.session_id IS NOT NULL AND r.session_id <> ''
+),
+both_rules AS (
+    SELECT 'tracelab' AS rule, *, min(round_pk) OVER (PARTITION BY session) AS session_pk, round_pk AS ordinal
+    FROM step
+    UNION ALL
+    SELECT 'tracestat' AS rule, *, min(round_pk) OVER (PARTITION BY provider, developer, session) AS session_pk,
+        round_index * 1099511627776 + round_pk AS ordinal
+    FROM step
+    WHERE NOT is_copy
+),
+placed AS (
+    SELECT * EXCLUDE (provider, developer, project),
+        first_value(provider) OVER of_session AS provider, first_value(developer) OVER of_session AS developer,
+        first_value(project) OVER of_session AS project,
+        min(first_stamp) OVER (PARTITION BY rule, session_pk) AS started_at,
+        row_number() OVER of_session AS place,
+        row_number() OVER (PARTITION BY rule, session_pk
+            ORDER BY round_index, CASE WHEN rule = 'tracelab' THEN first_activity END NULLS FIRST, round_pk) AS walk,
+        count(trigger_at) OVER (PARTITION BY rule, session_pk ORDER BY ordinal
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS request,
+        lag(last_result) OVER of_session AS before_result
+    FROM both_rules
+    WINDOW of_session AS (PARTITION BY rule, session_pk ORDER BY ordinal)
+),
+begun AS (
+    SELECT *,
+        CASE WHEN rule = 'tracelab' OR before_result > first_output THEN last_input
+             ELSE greatest(last_input, before_result) END AS input_at
+    FROM placed
+)
+SELECT rule, round_pk, session_pk, provider, developer, project, session, started_at, TRUE AS pooled, round_index, place,
+    walk, request, first_stamp, last_stamp, first_activity, last_activity, first_output, last_output, input_at,
+    trigger_at, n_calls, last_result, tool_seconds, first_input_event_type, first_type,
+    CASE WHEN rule = 'tracelab' THEN first_type WHEN trigger_at = input_at THEN 'user_message'
+         WHEN input_at IS NOT NULL THEN 'tool_result' END AS "trigger",
+    CASE WHEN input_at < last_output THEN date_diff('microsecond', input_at, last_output) / 1e6 END
+        AS generation_seconds,
+    prefix_tokens, append_tokens, output_tokens,
+    lag(last_output IGNORE NULLS) OVER of_session AS before_output,
+    place > 1 AS has_before,
+    coalesce(lag(coalesce(prefix_tokens, 0) + coalesce(append_tokens, 0)) OVER of_session, 0) AS before_tokens,
+    coalesce(lag(output_tokens) OVER of_session, 0) AS before_output_tokens
+FROM begun
+WINDOW of_session AS (PARTITION BY rule, session_pk ORDER BY place)

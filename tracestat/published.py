@@ -19,18 +19,22 @@ from tracestat.results import Interval
 from tracestat.store import fingerprint_of
 
 __all__ = [
+    "BASE_UNITS",
     "RELEASES",
     "Asked",
     "Definition",
     "Figure",
+    "Origin",
     "Published",
     "Verdict",
     "known_release",
     "load_published",
+    "number_at",
     "read_printed",
     "verdict_of",
 ]
 
+Origin = Literal["article", "tracelab", "others"]
 Verdict = Literal["agrees", "differs", "higher", "lower", "overlaps", "cannot tell"]
 
 # SHA-256 of the files of each TraceLab release; an older tag has v0.0.1's JSONL and a DuckDB file of its own
@@ -156,10 +160,12 @@ class Figure:
     no_answer: str | None
 
     @property
-    def origin(self) -> str:
-        """``article``, ``tracelab`` or ``others``."""
+    def origin(self) -> Origin:
+        """Who published it: ``article``, ``tracelab`` or ``others``."""
         head = self.id.partition(".")[0]
-        return {"article": "article", "v1": "tracelab", "v2": "tracelab", "paper": "tracelab"}.get(head, "others")
+        if head == "article":
+            return "article"
+        return "tracelab" if head in ("v1", "v2", "paper") else "others"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +174,7 @@ class Published:
 
     figures: tuple[Figure, ...]
 
-    def select(self, *, only: str | None = None, origin: str | None = None) -> tuple[Figure, ...]:
+    def select(self, *, only: str | None = None, origin: Origin | None = None) -> tuple[Figure, ...]:
         """Give those whose id begins with ``only`` and that come from one kind of source."""
         return tuple(
             figure
@@ -215,6 +221,40 @@ def known_release(fingerprint: str) -> str | None:
     ('v0.0.1', None)
     """
     return {fingerprint_of([sha256]): name for sha256, name in RELEASES.items()}.get(fingerprint)
+
+
+def number_at(document: Any, at: str) -> float | None:
+    """Give the number at a place of a JSON document; None where nothing is there.
+
+    Parameters
+    ----------
+    document : dict
+    at : str
+        Keys parted by slashes; ``name[key=value,...]`` takes of a list the item with these values, in itself or in its
+        ``key``.
+
+    Examples
+    --------
+    >>> document = {"groups": [{"key": {"provider": "codex"}, "q": {"0.5": {"value": 2}}}]}
+    >>> number_at(document, "groups[provider=codex]/q/0.5/value"), number_at(document, "groups[provider=claude]/q")
+    (2.0, None)
+    """
+    found = document
+    # a slash inside the brackets belongs to a value
+    for part in re.split(r"/(?![^\[\]]*\])", at):
+        name, _, wanted = part.removesuffix("]").partition("[")
+        if not isinstance(found, dict) or name not in found:
+            return None
+        found = found[name]
+        if wanted:
+            pairs = dict(pair.split("=", 1) for pair in re.split(r",(?=[a-z_]+=)", wanted))
+            found = next((item for item in found if _matches(item, pairs)), None)
+    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+
+
+def _matches(item: Any, pairs: Mapping[str, str]) -> bool:
+    held = {**item.get("key", {}), **item}
+    return all(str(held.get(name)) == value for name, value in pairs.items())
 
 
 def verdict_of(low: float | None, high: float | None, ours: Interval, *, same_trace: bool) -> Verdict:

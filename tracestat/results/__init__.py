@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         RoundsLeft,
         Turns,
     )
+    from tracestat.results.reproduce import ReproducedFigure, ReproduceResult
     from tracestat.results.residual import ResidualGroup, ResidualPoint, ResidualResult
     from tracestat.results.summary import HumanShare, Over, SummaryGroup, SummaryResult
     from tracestat.results.survival import CurvePoint, SurvivalGroup, SurvivalResult
@@ -60,6 +61,8 @@ __all__ = [
     "MemoryfulnessGroup",
     "MemoryfulnessResult",
     "Over",
+    "ReproduceResult",
+    "ReproducedFigure",
     "ResidualGroup",
     "ResidualPoint",
     "ResidualResult",
@@ -130,6 +133,7 @@ _HOME = {
         "ResidualPoint",
         "ResidualResult",
     ),
+    "reproduce": ("ReproduceResult", "ReproducedFigure"),
     "summary": (
         "HumanShare",
         "Over",

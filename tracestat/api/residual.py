@@ -177,7 +177,7 @@ def _group(
             grid = [t for t in CURVE_AT if rows_beyond(steps, t) >= _ENOUGH_ROWS]
             points = _points(steps, cells, edges, sorted({*times, *grid}), window)
             at, curve = tuple(points[t] for t in times), tuple(points[t] for t in grid)
-            notes += _notes(at, window)
+            notes += _notes(at, window, developers)
         if developers < ENOUGH_CLUSTERS:
             notes.append(FEW_DEVELOPERS.format(n=developers))
     return ResidualGroup(
@@ -285,27 +285,31 @@ def _quantile(
     return replace(headline(found[0], found[1]), value=value)
 
 
-def _notes(points: Sequence[ResidualPoint], window: float) -> list[str]:
+def _notes(points: Sequence[ResidualPoint], window: float, n_developers: int) -> list[str]:
     """Say what a reader must know of the elapsed times, once each."""
     enough = [p for p in points if p.n_at_risk >= _ENOUGH_ROWS]
+    notes = []
+    # what is at risk only falls with elapsed time, so the first time says all
+    few = next((p for p in points if p.n_at_risk < _ENOUGH_ROWS), None)
+    if few is not None:
+        notes.append(f"from {few.elapsed:g} s on: fewer than {_ENOUGH_ROWS} rows at risk ({few.n_at_risk})")
+    few = next((p for p in enough if p.few_sessions), None)
+    if few is not None:
+        notes.append(
+            f"from {few.elapsed:g} s on: fewer than {_ENOUGH_SESSIONS} sessions at risk ({few.sessions_at_risk}), "
+            "so in brackets"
+        )
+    few = next((p for p in enough if p.developers_at_risk < ENOUGH_CLUSTERS), None)
+    if few is not None and n_developers >= ENOUGH_CLUSTERS:
+        notes.append(
+            f"from {few.elapsed:g} s on: fewer than {ENOUGH_CLUSTERS} developers at risk ({few.developers_at_risk}), "
+            "so by session"
+        )
 
     def after(some: Sequence[ResidualPoint]) -> str:
         more = f" and {len(some) - _MOST_NAMED} more" if len(some) > _MOST_NAMED else ""
         return f"after {', '.join(f'{p.elapsed:g}' for p in some[:_MOST_NAMED])} s{more}"
 
-    notes = []
-    few = [p for p in points if p.n_at_risk < _ENOUGH_ROWS]
-    if few:
-        counts = ", ".join(str(p.n_at_risk) for p in few[:_MOST_NAMED])
-        notes.append(f"{after(few)}: {counts} rows at risk, {_ENOUGH_ROWS} needed")
-    few = [p for p in enough if p.few_sessions]
-    if few:
-        counts = ", ".join(str(p.sessions_at_risk) for p in few[:_MOST_NAMED])
-        notes.append(f"{after(few)}: {counts} sessions at risk, fewer than {_ENOUGH_SESSIONS}, so in brackets")
-    few = [p for p in enough if p.developers_at_risk < ENOUGH_CLUSTERS]
-    if few and len(few) < len(points):
-        counts = ", ".join(str(p.developers_at_risk) for p in few[:_MOST_NAMED])
-        notes.append(f"{after(few)}: {counts} developers at risk, so the interval is by session")
     lowered = [p for p in enough if p.window < window]
     if lowered:
         last = lowered[0].elapsed + lowered[0].window

@@ -19,6 +19,7 @@ _CHARTS = {
     "HazardResult": ("hazard", "draw_hazard"),
     "KeysResult": ("listing", "draw_keys"),
     "MemoryfulnessResult": ("memoryfulness", "draw_memoryfulness"),
+    "ResidualResult": ("residual", "draw_residual"),
     "SummaryResult": ("summary", "draw_summary"),
     "SurvivalResult": ("survival", "draw_survival"),
     "TimelineResult": ("timeline", "draw_timeline"),

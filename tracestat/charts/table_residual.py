@@ -9,11 +9,11 @@ from tracestat.charts.table import Column, Table, label_column
 from tracestat.charts.words import MISSING, count, counted, percent, seconds, seconds_interval, shorten
 from tracestat.results import Head, Interval, ResidualGroup, ResidualPoint, ResidualResult
 
-__all__ = ["beside", "residual_tables", "waited"]
+__all__ = ["beside", "length_words", "residual_tables", "waited"]
 
 _FEW = 4
 _LONGEST = 36
-_LANDMARKS = (4.0, 25.0, 146.0)
+_TIMES = 3
 _MEAN_ALONE = "median and 90 % are the firm statements: a mean of such times hangs on its longest rows"
 _UNSTABLE = "mean unstable: Hill index below 1.2, or the longest 1 % of rows hold over 40 % of the remaining time"
 
@@ -118,7 +118,7 @@ def _group(group: ResidualGroup, title: str) -> Table:
         Column("t"),
         Column("rows"),
         Column("sessions"),
-        Column(f"mean within {_length(group.window)}", "left"),
+        Column(f"mean within {length_words(group.window)}", "left"),
         Column("median", "left"),
         Column("90 %", "left"),
     )
@@ -137,8 +137,14 @@ def _group(group: ResidualGroup, title: str) -> Table:
     return Table(title, columns, rows, (), (method,) if method else ())
 
 
-def _length(window: float) -> str:
-    """Write a window in the unit in which it is round."""
+def length_words(window: float) -> str:
+    """Write a window in the unit in which it is round.
+
+    Examples
+    --------
+    >>> length_words(3600.0), length_words(90.0)
+    ('1 h', '90 s')
+    """
     for size, unit in ((3600.0, "h"), (60.0, "min")):
         if window >= size and window % size == 0:
             return f"{window / size:,.0f} {unit}"
@@ -180,10 +186,11 @@ def _tails(groups: Sequence[ResidualGroup], title: str) -> Table:
 
 def _landmarks(groups: Sequence[ResidualGroup], head: Head) -> list[Table]:
     """Give a table per quantity, a row per group, at up to three elapsed times."""
+    known = [sum(p.median.value is not None for p in points) for points in zip(*(g.at for g in groups), strict=True)]
     times = [p.elapsed for p in groups[0].at]
-    usual = [t for t in times if t in _LANDMARKS]
-    shown = usual if len(usual) == len(_LANDMARKS) else times[: len(_LANDMARKS)]
-    window = _length(groups[0].window)
+    most = [t for t, n in zip(times, known, strict=True) if 2 * n >= len(groups)] or times
+    shown = list(dict.fromkeys(most[round(i * (len(most) - 1) / (_TIMES - 1))] for i in range(_TIMES)))
+    window = length_words(groups[0].window)
     tables = []
     for name, words in (("median", "Median"), ("p90", "90 % point"), ("mean", f"Mean within {window}")):
         columns = (label_column(), *(Column(f"t = {waited(t)}", "left") for t in shown))

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracestat.api.common import TraceLike, as_trace
-from tracestat.api.redrawn import hazards, shares
+from tracestat.api.redrawn import hazards, residual_life, shares
 from tracestat.charts import save
 from tracestat.charts.captions import titled
 from tracestat.charts.figures import Redrawn, draw_shares, figure_frame
 from tracestat.charts.figures_hazard import draw_hazards
+from tracestat.charts.figures_residual import draw_residual_life
 from tracestat.errors import TracestatError
 from tracestat.replacing import replacing
 
@@ -28,6 +29,7 @@ DRAWINGS = (".svg", ".png", ".html")
 # what makes the rows of each figure, and what draws them
 _FIGURES: tuple[tuple[Callable[[Trace], Redrawn], Callable[[Redrawn], alt.TopLevelMixin]], ...] = (
     (shares, draw_shares),
+    (residual_life, draw_residual_life),
     (hazards, draw_hazards),
 )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracestat.charts.captions import clustered
 from tracestat.charts.style import COLORS, GREY, finished, heading, message, panel_title, rows_of
-from tracestat.charts.words import percent, percent_interval, plain
+from tracestat.charts.words import percent_interval, plain
 from tracestat.results import NOT_AVAILABLE, Head, Interval
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ class FigureRow:
     ours : Interval
     published, published_low, published_high : float or None
         The number that was published and the interval of its rounding.
+    printed : str
+        The number as it was printed.
     n : int or None
         Rows (events, for a hazard) behind ours.
     definition : str
@@ -58,6 +60,7 @@ class FigureRow:
     published: float | None = None
     published_low: float | None = None
     published_high: float | None = None
+    printed: str = ""
     n: int | None = None
     definition: str = ""
     note: str = ""
@@ -97,6 +100,7 @@ def figure_frame(figure: Redrawn) -> pl.DataFrame:
         **dict.fromkeys(("at", "at_low", "at_high", "ours", "low", "high", "level"), numbers),
         "method": texts,
         **dict.fromkeys(("published", "published_low", "published_high"), numbers),
+        "printed": texts,
         "n": pl.Int64(),
         **dict.fromkeys(("definition", "note"), texts),
         "synthetic": pl.Boolean(),
@@ -118,7 +122,12 @@ def figure_frame(figure: Redrawn) -> pl.DataFrame:
 
 def captions(figure: Redrawn, rows: Iterable[FigureRow], what: str = "whiskers") -> list[str]:
     """Say what is drawn, how the intervals were made, and which command prints the numbers."""
-    made = clustered((row.panel, row.ours) for row in rows)
+    shown = list(rows)
+    kinds = {row.ours.method.partition(" ")[0] for row in shown if row.ours.method}
+    one = len({row.panel for row in shown}) == 1
+    made = clustered((row.panel, row.ours) for row in shown)
+    if one and kinds == {"developer", "session"}:
+        made = "95 % intervals clustered by developer, by session where fewer than 20 developers are left"
     return [*figure.lines, *([f"{what}: {made}"] if made else []), f"numbers: {figure.command}"]
 
 
@@ -191,7 +200,7 @@ def _pair(name: str, row: FigureRow) -> list[Mapping[str, Any]]:
             "low": None,
             "high": None,
             "end": theirs or 0.0,
-            "share": "" if theirs is None else percent(theirs),
+            "share": row.printed,
             "told": row.definition,
         },
     ]

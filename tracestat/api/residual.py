@@ -131,7 +131,7 @@ def residual(
             named = {**key_of(key, selection), "rows": name}
             groups.append(_group(named, parts[0], parts[1], edges, times, window, min_n or 0))
     if selection.definition == "tracelab":
-        groups = [without_intervals(group) for group in groups]
+        groups = [_plain(group) for group in groups]
     told = replace(selection, rows="tool") if both else selection
     excluded = excluded_of(opened, told)
     notes = list(excluded.notes)
@@ -193,6 +193,11 @@ def _group(
         at=at,
         curve=curve,
     )
+
+
+def _plain(group: ResidualGroup) -> ResidualGroup:
+    """Leave out the intervals, and what the notes say of them."""
+    return replace(without_intervals(group), notes=tuple(n for n in group.notes if "intervals" not in n))
 
 
 def _empty(t: float, window: float) -> ResidualPoint:
@@ -303,7 +308,7 @@ def _notes(points: Sequence[ResidualPoint], window: float, n_developers: int) ->
     if few is not None and n_developers >= ENOUGH_CLUSTERS:
         notes.append(
             f"from {few.elapsed:g} s on: fewer than {ENOUGH_CLUSTERS} developers at risk ({few.developers_at_risk}), "
-            "so by session"
+            "so intervals are by session"
         )
 
     def after(some: Sequence[ResidualPoint]) -> str:

@@ -19,6 +19,7 @@ _CHARTS = {
     "HazardResult": ("hazard", "draw_hazard"),
     "KeysResult": ("listing", "draw_keys"),
     "MemoryfulnessResult": ("memoryfulness", "draw_memoryfulness"),
+    "ReproduceResult": ("reproduce", "draw_reproduce"),
     "ResidualResult": ("residual", "draw_residual"),
     "SummaryResult": ("summary", "draw_summary"),
     "SurvivalResult": ("survival", "draw_survival"),

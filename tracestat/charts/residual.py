@@ -74,9 +74,8 @@ def _bands(groups: Sequence[ResidualGroup]) -> str:
     items = [(in_words(g), item) for g in groups for p in _drawn(g) for item in (p.mean, p.median, p.p90)]
     kinds = {item.method.partition(" ")[0] for _, item in items if item.method}
     if kinds >= {"developer", "session"}:
-        return (
-            f"bands: {100 * items[0][1].level:g} % intervals clustered by developer where 20 are at risk, else session"
-        )
+        level = f"{100 * items[0][1].level:g} %"
+        return f"bands: {level} intervals clustered by developer where 20 are at risk, else by session"
     words = clustered(items)
     return f"bands: {words}" if words else "no intervals"
 

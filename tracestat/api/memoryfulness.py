@@ -195,6 +195,9 @@ def _group(
         value=NOT_AVAILABLE if fit is None else fit.interval,
         n_programs=n_programs,
         turns=turns,
+        percentile={}
+        if fit is None
+        else {"session": fit.session_percentile.bounds, "developer": fit.developer_percentile.bounds},
         with_open=_with_open(own) if fit is not None and n_open else None,
         bootstrap_shift=None if fit is None else fit.shift,
         longest_share=None if fit is None else fit.longest_share,
@@ -229,7 +232,7 @@ def _warnings(fit: MemoryfulnessFit, programs: _Programs) -> list[str]:
     if fit.longest_share > _HEAVY:
         notes.append(
             f"one program holds more than {100 * _HEAVY:.0f} % of the sum of cubes on which eta rests: with so few "
-            "long ones eta tends to lie too near 0, and its interval is too short"
+            "long ones eta tends to lie too near 0, and the truth below its interval"
         )
     return notes
 

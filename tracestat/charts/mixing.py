@@ -92,7 +92,7 @@ def share_words(line: MixingLine, pooled: float) -> str:
     Examples
     --------
     >>> share_words(MixingLine("within class", Interval(-0.6, -0.7, -0.5), 0.25), -0.8)
-    '25 % of the fall is mixing [12, 38]'
+    '25 % of the fall is mixing (12 to 38 %)'
     >>> share_words(MixingLine("within class", Interval(-0.9), -0.125), -0.8)
     'no part of the fall is mixing'
     >>> share_words(MixingLine("within class", Interval(0.1), 1.125), -0.8)
@@ -109,7 +109,7 @@ def share_words(line: MixingLine, pooled: float) -> str:
     low, high = line.slope.low, line.slope.high
     if low is None or high is None:
         return said
-    return f"{said} [{_percent(1 - low / pooled)}, {_percent(1 - high / pooled)}]"
+    return f"{said} ({_percent(1 - low / pooled)} to {_percent(1 - high / pooled)} %)"
 
 
 def _percent(share: float) -> str:
@@ -135,15 +135,16 @@ def draw_mixing(result: HazardResult) -> alt.TopLevelMixin:
     title = f"How much of the fall of the hazard is mixing: {units_of(head)}, {by_words(head)}"
     lines = made(head)
     missing = [group for group in result.groups if group not in usable]
-    if missing:
+    if missing and usable:
         lines.append(f"no slope, so not drawn: {', '.join(in_words(group) for group in missing[:_MOST])}")
         lines[-1] += f" and {count(len(missing) - _MOST)} more" if len(missing) > _MOST else ""
     if len(groups) < len(usable):
         lines.append(f"the {len(groups)} groups with most rows, of {count(len(usable))} with a slope")
     domains = common_domains(groups)
     if domains is None:
-        reasons = sorted({plain(note) for group in result.groups for note in group.notes})
-        text = f"no slopes to compare: {'; '.join(reasons) or 'nothing is left to count'}"
+        largest, _ = arrange(result.groups, "n", 1)
+        reasons = [f"{in_words(group)}: {'; '.join(map(plain, group.notes[:1]))}" for group in largest]
+        text = f"no slopes to compare; {'; '.join(reasons) or 'nothing is left to count'}"
         return finished(message(text), heading(title, [*lines, *head.notes], head, 560))
     lines += [_legend(groups), *head.notes]
     single = len(groups) == 1
@@ -170,8 +171,8 @@ def _legend(groups: Sequence[HazardGroup]) -> str:
     return (
         "a mixture falls even where none of its keys does, since the slow keys are left over; lines: the fitted "
         f"slopes, all through the centre of the ends (circle){f', bands: {bands}' if bands else ''}; within keys by a "
-        "shared gamma frailty; [ ] after a share: what the interval of the slope within keys leaves of it; grey: hazard "
-        "per bin, deadlines kept"
+        "shared gamma frailty; ( ) after a share: what the interval of the slope within keys leaves of it; grey: "
+        "hazard per bin, deadlines kept"
     )
 
 

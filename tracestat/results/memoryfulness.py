@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from tracestat.results.base import Group, Result
-from tracestat.results.interval import Interval
+from tracestat.results.interval import Bounds, Interval
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,6 +55,8 @@ class MemoryfulnessGroup(Group):
         Finished programs, from which everything here is made, sessions and developers counted; open ones are
         ``n_censored``.
     turns : Turns
+    percentile : mapping of str to Bounds
+        The percentile bootstrap interval by ``session`` and by ``developer``, for comparison: it covers less.
     with_open : float or None
         The estimate had the open programs ended where the log ends.
     bootstrap_shift : float or None
@@ -67,6 +70,7 @@ class MemoryfulnessGroup(Group):
     value: Interval
     n_programs: int
     turns: Turns
+    percentile: Mapping[str, Bounds]
     with_open: float | None
     bootstrap_shift: float | None
     longest_share: float | None

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tracestat.api.common import open_trace as open  # noqa: A004  the face says tracestat.open, as polars or PIL do
     from tracestat.api.curves import survival_curve
+    from tracestat.api.deadlines import deadlines
     from tracestat.api.exports import export_tracelab
     from tracestat.api.hazards import hazard
     from tracestat.api.lists import calls, keys
     from tracestat.api.memoryfulness import memoryfulness
+    from tracestat.api.reproduce import reproduce
     from tracestat.api.residual import residual
     from tracestat.api.sessions import session_timeline
     from tracestat.api.summaries import summary
@@ -30,11 +32,13 @@ __all__ = [
     "UsageError",
     "__version__",
     "calls",
+    "deadlines",
     "export_tracelab",
     "hazard",
     "keys",
     "memoryfulness",
     "open",
+    "reproduce",
     "residual",
     "session_timeline",
     "summary",
@@ -49,11 +53,13 @@ _HOME = {
     "TracestatError": ("tracestat.errors", "TracestatError"),
     "UsageError": ("tracestat.errors", "UsageError"),
     "calls": ("tracestat.api.lists", "calls"),
+    "deadlines": ("tracestat.api.deadlines", "deadlines"),
     "export_tracelab": ("tracestat.api.exports", "export_tracelab"),
     "hazard": ("tracestat.api.hazards", "hazard"),
     "keys": ("tracestat.api.lists", "keys"),
     "memoryfulness": ("tracestat.api.memoryfulness", "memoryfulness"),
     "open": ("tracestat.api.common", "open_trace"),
+    "reproduce": ("tracestat.api.reproduce", "reproduce"),
     "residual": ("tracestat.api.residual", "residual"),
     "session_timeline": ("tracestat.api.sessions", "session_timeline"),
     "summary": ("tracestat.api.summaries", "summary"),

@@ -10,6 +10,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tracestat.results.base import Group, Head, Result, TraceInfo, as_json, without_intervals
+    from tracestat.results.deadlines import (
+        DeadlineAtom,
+        DeadlineCost,
+        DeadlinesGroup,
+        DeadlinesResult,
+        HazardPiece,
+        NamedLimit,
+        WholeSecond,
+    )
     from tracestat.results.hazard import (
         Bin,
         Contrast,
@@ -48,9 +57,14 @@ __all__ = [
     "CallsResult",
     "Contrast",
     "CurvePoint",
+    "DeadlineAtom",
+    "DeadlineCost",
     "DeadlinesCut",
+    "DeadlinesGroup",
+    "DeadlinesResult",
     "Group",
     "HazardGroup",
+    "HazardPiece",
     "HazardResult",
     "Head",
     "HumanShare",
@@ -60,6 +74,7 @@ __all__ = [
     "LawPoint",
     "MemoryfulnessGroup",
     "MemoryfulnessResult",
+    "NamedLimit",
     "Over",
     "ReproduceResult",
     "ReproducedFigure",
@@ -83,6 +98,7 @@ __all__ = [
     "TraceInfo",
     "Turns",
     "UpperRange",
+    "WholeSecond",
     "WithinKey",
     "as_json",
     "without_intervals",
@@ -96,6 +112,15 @@ _HOME = {
         "TraceInfo",
         "as_json",
         "without_intervals",
+    ),
+    "deadlines": (
+        "DeadlineAtom",
+        "DeadlineCost",
+        "DeadlinesGroup",
+        "DeadlinesResult",
+        "HazardPiece",
+        "NamedLimit",
+        "WholeSecond",
     ),
     "hazard": (
         "Bin",

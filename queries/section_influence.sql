@@ -8,23 +8,24 @@ WITH interval_of AS (
     SELECT unnest($step) AS step, unnest($above) AS above, unnest($at_most) AS at_most
 ),
 spell AS (
-    SELECT statistic, item, rule, {keys}, session_pk, hash(developer) AS developer_id, value,
-        CAST(observed AS INTEGER) AS e
+    SELECT statistic, item, rule, {keys}, session_pk, hash(developer) AS developer_id, value, count(*) AS n,
+        count(*) FILTER (WHERE observed) AS e
     FROM section_values
     WHERE {where}
+    GROUP BY ALL
 ),
 at_risk AS (
-    SELECT *, count(*) OVER (PARTITION BY statistic, item, rule, {keys} ORDER BY value DESC
+    SELECT *, sum(n) OVER (PARTITION BY statistic, item, rule, {keys} ORDER BY value DESC
         RANGE UNBOUNDED PRECEDING) AS n_at_risk
     FROM spell
 ),
 scored AS (
-    SELECT *, e / n_at_risk - sum(e / (CAST(n_at_risk AS DOUBLE) * n_at_risk)) OVER (
+    SELECT *, e / n_at_risk - n * sum(e / (CAST(n_at_risk AS DOUBLE) * n_at_risk)) OVER (
         PARTITION BY statistic, item, rule, {keys} ORDER BY value RANGE UNBOUNDED PRECEDING) AS score
     FROM at_risk
 )
-SELECT statistic, item, rule, {keys}, session_pk, developer_id, step, count(*) AS n,
-    sum(CAST(round(value * 1e6) AS HUGEINT)) / 1e6 AS total,
+SELECT statistic, item, rule, {keys}, session_pk, developer_id, step, sum(n) AS n,
+    sum(CAST(round(n * value * 1e6) AS HUGEINT)) / 1e6 AS total,
     sum(CAST(round(score * 1e15) AS HUGEINT)) / 1e15 AS score
 FROM scored JOIN interval_of ON value > above AND value <= at_most
 GROUP BY ALL

@@ -25,6 +25,7 @@ _GROUPED = {
 _LISTED = {
     "CallsResult": ("table_listing", "calls_tables"),
     "KeysResult": ("table_listing", "keys_tables"),
+    "ReproduceResult": ("table_reproduce", "reproduce_tables"),
     "TimelineResult": ("table_timeline", "timeline_tables"),
 }
 

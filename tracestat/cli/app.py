@@ -16,6 +16,7 @@ from tracestat.cli.hazard import hazard
 from tracestat.cli.ingest import ingest
 from tracestat.cli.keys import keys
 from tracestat.cli.memoryfulness import memoryfulness
+from tracestat.cli.reproduce import reproduce
 from tracestat.cli.residual import residual
 from tracestat.cli.screen import say
 from tracestat.cli.summary import summary
@@ -65,6 +66,7 @@ _EXAMPLES: dict[Callable[..., None], str] = {
     residual: "residual trace.duckdb --elapsed 4,25,146 --by tool_class --chart residual.html",
     hazard: "hazard trace.duckdb --by provider,tool_class --cut-at 5,120,600 -o hazard.parquet",
     memoryfulness: "memoryfulness trace.duckdb --by provider,model --chart rounds.html",
+    reproduce: "reproduce trace.duckdb --only article.mrl --figures drawn",
     timeline: "timeline longest trace.duckdb --chart session.html --perfetto session.json",
     fetch: "fetch -o data --release v0.0.2",
     synth: "synth -o big.jsonl.gz --sessions 5000 --developers 40 --seed 1",

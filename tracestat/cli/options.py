@@ -39,6 +39,7 @@ __all__ = [
     "Shown",
     "Steps",
     "TopValues",
+    "Whole",
     "Window",
     "check_definition",
     "expand",
@@ -118,6 +119,28 @@ Perfetto = Annotated[
     Path | None,
     typer.Option("--perfetto", metavar="FILE", help="Also write a trace that ui.perfetto.dev opens: FILE.json."),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Which trace, read as a whole."""
+
+    trace: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="TRACE",
+            help="A .duckdb made by ingest, or anything that ingest reads: a TraceLab release, a folder of logs.  "
+            "[default: the bundled sample]",
+            show_default=False,
+        ),
+    ] = None
+    mine: Annotated[
+        bool, typer.Option("--mine", help="Read the logs of this user's Claude Code and Codex in place of a TRACE.")
+    ] = False
+    classes: Annotated[
+        Path | None,
+        typer.Option("--classes", metavar="FILE", help="A .toml of tool classes.  [default: the bundled one]"),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,21 @@ from tracestat.results import Interval
 if TYPE_CHECKING:
     import polars as pl
 
-    from tracestat.results import HazardGroup, HazardResult, MemoryfulnessResult
+    from tracestat.results import HazardGroup, HazardResult, MemoryfulnessResult, ResidualPoint, ResidualResult
 
-__all__ = ["deadline_share", "flattest_slope", "memoryfulness_of", "steepest_slope"]
+__all__ = [
+    "ELAPSED",
+    "deadline",
+    "deadline_share",
+    "flattest_slope",
+    "memoryfulness_of",
+    "residual_mean",
+    "residual_median",
+    "steepest_slope",
+]
+
+# the times that published figures speak of
+ELAPSED = (0.0, 4.0, 10.0, 25.0, 60.0, 146.0, 300.0)
 
 
 def _hazards(source: Source, by: str) -> HazardResult:
@@ -60,6 +72,51 @@ def flattest_slope(source: Source, question: Question) -> Answer:
     return _extreme(source, question, steepest=False)
 
 
+def _at(source: Source, question: Question) -> tuple[ResidualPoint | None, str]:
+    """Give the remaining time after some seconds, and the group of the document that has it."""
+    from tracestat.api.residual import residual
+
+    by = "none" if question.one_provider is None else "provider"
+
+    def made() -> ResidualResult:
+        return residual(source.trace, elapsed=ELAPSED, by=by, tz="UTC", seed=source.seed)
+
+    result = source.once("residual", made, by=by)
+    who = f"provider={question.one_provider}," if question.one_provider else ""
+    selector = f"groups[{who}rows={question.get('rows')}]"
+    for group in result.groups:
+        if group.key["rows"] == question.get("rows") and group.key.get("provider") == question.one_provider:
+            elapsed = float(question.get("elapsed"))
+            point = next((point for point in group.at if point.elapsed == elapsed), None)
+            return point, f"{selector}/at[elapsed={elapsed}]"
+    return None, selector
+
+
+def _residual(source: Source, question: Question, name: str) -> Answer:
+    point, at = _at(source, question)
+    elapsed = question.get("elapsed")
+    found = Interval(None) if point is None else getattr(point, name)
+    value = found if isinstance(found, Interval) else Interval(found)
+    if value.value is None:
+        return missing(f"too few rows last longer than {elapsed:g} s")
+    by = "none" if question.one_provider is None else "provider"
+    command = Command(
+        ("residual", "--elapsed", f"{elapsed:g}", "--by", by),
+        f"{at}/{name}" + ("/value" if isinstance(found, Interval) else ""),
+    )
+    return Answer(value, "" if point is None else f"{point.n_at_risk:,} rows last longer", command)
+
+
+def residual_mean(source: Source, question: Question) -> Answer:
+    """Give the mean remaining time after some seconds, within a window or without one."""
+    return _residual(source, question, "unrestricted" if question.get("window") is None else "mean")
+
+
+def residual_median(source: Source, question: Question) -> Answer:
+    """Give the median remaining time after some seconds."""
+    return _residual(source, question, "median")
+
+
 def memoryfulness_of(source: Source, question: Question) -> Answer:
     """Give the memoryfulness over sessions or over requests."""
     from tracestat.api.memoryfulness import memoryfulness
@@ -81,6 +138,11 @@ def memoryfulness_of(source: Source, question: Question) -> Answer:
                 group.value, "", Command(("memoryfulness", "--by", by), f"groups[unit={unit}{who}]/value/value")
             )
     return missing("this trace has no finished sessions of that kind")
+
+
+def deadline(source: Source, question: Question) -> Answer:
+    """Give where pauses pile up near a deadline."""
+    return missing("needs the scan for deadlines")
 
 
 def deadline_share(source: Source, question: Question) -> Answer:

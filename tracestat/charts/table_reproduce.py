@@ -1,0 +1,137 @@
+"""The tables of ``reproduce``: a table per theme, and below each row's definition the command that re-makes it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from tracestat.charts.captions import headline_method, titled
+from tracestat.charts.published_words import measured, ours_words, printed_words, range_words
+from tracestat.charts.table import Column, Table
+from tracestat.charts.words import MISSING, counted
+from tracestat.results import ReproducedFigure, ReproduceResult
+
+__all__ = ["THEMES", "reproduce_tables", "shown_rows"]
+
+THEMES = {
+    "counts": "What the trace holds",
+    "durations": "How long calls and pauses take",
+    "hours": "Where tool time goes",
+    "law": "Hazard and remaining time",
+    "deadlines": "Deadlines",
+    "memoryfulness": "Memoryfulness",
+    "codex": "Commands and clocks",
+    "sessions": "Sessions and requests",
+    "cache": "Prefix cache",
+    "forecast": "Forecast",
+    "simulator": "Simulator",
+    "engine": "Engine",
+    "validation": "Simulator against engine",
+    "others": "Other corpora",
+}
+_ORIGINS = {"article": "the article", "tracelab": "TraceLab", "others": "others"}
+_WHO = {"claude": "Claude: ", "codex": "Codex: "}
+
+
+def shown_rows(result: ReproduceResult) -> tuple[ReproducedFigure, ...]:
+    """Give the rows that tables and charts show: those asked for, or the article's where nothing was asked."""
+    if result.only is not None or result.source is not None:
+        return result.rows
+    return tuple(row for row in result.rows if row.origin == "article")
+
+
+def reproduce_tables(result: ReproduceResult, top: int | None) -> list[Table]:
+    """Give the tables of the rows to show.
+
+    Parameters
+    ----------
+    result : ReproduceResult
+    top : int, optional
+        How many rows at most.
+    """
+    head = result.head
+    rows = shown_rows(result)
+    answered = [row for row in rows if row.ours.value is not None or row.definition is not None]
+    kept = answered if top is None else answered[:top]
+    trace = f"trace {head.trace.path}: {head.trace.rounds:,} rounds, {head.trace.tool_calls:,} tool calls"
+    caption = (trace, *head.notes, _verdicts(rows))
+    title = titled("Published figures beside ours", head)
+    tables = [Table(title, caption=caption, notes=_others(result))]
+    number = 0
+    for theme, words in THEMES.items():
+        part = [row for row in kept if row.theme == theme]
+        if part:
+            tables.append(_table(titled(words, head), part, number))
+            number += len(part)
+    notes = [] if len(kept) == len(answered) else [f"{len(kept)} of {len(answered)} rows; --top {len(answered)}: all"]
+    notes += _unanswered([row for row in rows if row.definition is None])
+    if notes:
+        tables.append(Table(titled("Left out here", head), notes=tuple(notes)))
+    return tables
+
+
+def _verdicts(rows: Sequence[ReproducedFigure]) -> str:
+    counts = Counter(row.verdict for row in rows)
+    order = ("agrees", "differs", "overlaps", "higher", "lower", "cannot tell")
+    return f"{counted(len(rows), 'figure')}: " + ", ".join(f"{counts[v]} {v}" for v in order if counts[v])
+
+
+def _others(result: ReproduceResult) -> tuple[str, ...]:
+    hidden = Counter(row.origin for row in result.rows) - Counter(row.origin for row in shown_rows(result))
+    lines = [
+        "ours: under the stated or most likely definition; range: over all definitions; a published number counts as "
+        "the interval that its rounding stands for",
+    ]
+    if hidden:
+        parts = [f"{hidden[o]} of {_ORIGINS[o]} (--source {o})" for o in _ORIGINS if hidden[o]]
+        lines.append(f"not shown: {', '.join(parts)}; --json and -o hold all")
+    return tuple(lines)
+
+
+def _table(title: str, rows: Sequence[ReproducedFigure], before: int) -> Table:
+    columns = (
+        Column("#"),
+        Column("figure", "left", "wrap"),
+        Column("published"),
+        Column("ours", "left", "wrap"),
+        Column("range", "left", "wrap"),
+        Column("verdict", "left", "wrap"),
+    )
+    cells = []
+    notes: list[str] = []
+    for number, row in enumerate(rows, start=before + 1):
+        ours = ours_words(row.ours, row.unit)
+        cells.append(
+            (
+                str(number),
+                f"{_WHO.get(row.provider or '', '')}{row.statement}",
+                printed_words(row),
+                ours,
+                range_words(row.range, row.unit),
+                row.verdict,
+            )
+        )
+        notes += _lines(number, row)
+    method = headline_method([row.ours for row in rows])
+    return Table(title, columns, tuple(cells), (), (*notes, *([method] if method else [])))
+
+
+def _lines(number: int, row: ReproducedFigure) -> list[str]:
+    """Say how a row was made: its definition, the one that comes nearest, and the command."""
+    told = f"#{number} {row.id}: {row.definition or MISSING}"
+    if row.nearest_definition is not None and row.nearest_definition != row.definition and row.nearest is not None:
+        told += f"; nearest {measured(row.nearest, row.unit)}: {row.nearest_definition}"
+    for more in (row.note, row.why):
+        told += f" ({more})" if more else ""
+    return [told, f"  {row.command}"]
+
+
+def _unanswered(rows: Sequence[ReproducedFigure]) -> list[str]:
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        reasons.setdefault(row.why, []).append(row.of)
+    lines = []
+    for why, ids in reasons.items():
+        names = list(dict.fromkeys(ids))
+        lines.append(f"{counted(len(ids), 'number')}, {why}: {', '.join(names)}")
+    return lines

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracestat.api.common import TraceLike, as_trace
-from tracestat.api.redrawn import hazards, residual_life, shares
+from tracestat.api.redrawn import residual_life, shares
+from tracestat.api.redrawn_hazards import deadline_hazards, hazards
 from tracestat.charts import save
 from tracestat.charts.captions import titled
 from tracestat.charts.figures import Redrawn, draw_shares, figure_frame
+from tracestat.charts.figures_deadlines import draw_deadlines
 from tracestat.charts.figures_hazard import draw_hazards
 from tracestat.charts.figures_residual import draw_residual_life
 from tracestat.errors import TracestatError
@@ -31,6 +33,7 @@ _FIGURES: tuple[tuple[Callable[[Trace], Redrawn], Callable[[Redrawn], alt.TopLev
     (shares, draw_shares),
     (residual_life, draw_residual_life),
     (hazards, draw_hazards),
+    (deadline_hazards, draw_deadlines),
 )
 
 

@@ -1,8 +1,10 @@
-"""The rows of the article's figures: ours by the first definition of each published number, and that number."""
+"""The rows of the article's figures: ours by the first definition of each published number, beside that number.
+
+This file makes those on shares and on residual life; `redrawn_hazards` those on hazards.
+"""
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,26 +14,22 @@ import numpy as np
 
 from tracestat.api.common import excluded_of, head_of
 from tracestat.api.curves import curves_of
-from tracestat.api.hazards import hazard
 from tracestat.api.log_parts import share_of_sums
 from tracestat.api.residual import residual
 from tracestat.charts.captions import left_out
 from tracestat.charts.figures import FigureRow, Redrawn
-from tracestat.charts.figures_hazard import FIT, HAZARD, SLOPE
 from tracestat.charts.figures_residual import MEAN, MEAN_AT, MEDIAN, MEDIAN_AT
-from tracestat.charts.hazard import fitted_line
-from tracestat.charts.rises import verdict
 from tracestat.charts.words import counted
 from tracestat.durations import Selection, select, summary_shares
 from tracestat.published import Figure, load_published
 from tracestat.queries import data_path
-from tracestat.results import NOT_AVAILABLE, HazardGroup, Head, Interval, ResidualPoint
+from tracestat.results import NOT_AVAILABLE, Group, Head, Interval, ResidualPoint
 from tracestat.survival.headline import complement
 
 if TYPE_CHECKING:
     from tracestat.store import Trace
 
-__all__ = ["about", "command_of", "hazards", "published", "residual_life", "shares"]
+__all__ = ["about", "command_of", "published", "residual_life", "shares", "size_of", "theirs"]
 
 CLAUDE = "provider = 'claude'"
 _MINUTE = 60.0
@@ -59,6 +57,12 @@ def _quoted(word: str) -> str:
 def about(head: Head) -> str:
     """Say which trace a figure is made of."""
     return f"trace {head.trace.path}: {counted(head.trace.rounds, 'round')}, {counted(head.trace.tool_calls, 'call')}"
+
+
+def size_of(group: Group) -> str:
+    """Say how many rows, sessions and developers a group has."""
+    sizes = (counted(group.n, "row"), counted(group.n_sessions, "session"), counted(group.n_developers, "developer"))
+    return f"{f'{group.label}: ' if group.key else ''}{', '.join(sizes)}"
 
 
 def shares(trace: Trace) -> Redrawn:
@@ -102,11 +106,11 @@ def _share(name: str, quantity: str, definition: str, ours: Interval, n: int) ->
         n=n,
         definition=definition,
         note="no rows of Claude" if ours.value is None else "",
-        **_theirs(figure),
+        **theirs(figure),
     )
 
 
-def _theirs(figure: Figure) -> dict[str, Any]:
+def theirs(figure: Figure) -> dict[str, Any]:
     """Give the part of a row that was published."""
     low_high = {"published_low": figure.low, "published_high": figure.high}
     return {"published": figure.value, "printed": figure.printed, **low_high}
@@ -157,12 +161,8 @@ def residual_life(trace: Trace) -> Redrawn:
             rows += _remaining(points[at], published(name))
         # of fewer than 20 sessions the numbers say little about others
         rows += [row for point in group.curve if not point.few_sessions for row in _remaining(point)]
-        sizes = (
-            counted(group.n, "row"),
-            counted(group.n_sessions, "session"),
-            counted(group.n_developers, "developer"),
-        )
-        lines.append(f"{', '.join(sizes)}; at risk: {_at_risk(group.at)}")
+        told = replace(group, key={})  # there is one group
+        lines.append(f"{size_of(told)}; at risk: {_at_risk(group.at)}")
         if any(point.few_sessions for point in (*group.at, *group.curve)):
             lines.append("curves end where fewer than 20 sessions are at risk; numbers beyond stand in ( )")
     if not result.groups:
@@ -198,7 +198,7 @@ def _remaining(point: ResidualPoint, figure: Figure | None = None) -> list[Figur
         note=note,
     )
     if figure is not None:
-        mean = replace(mean, **_theirs(figure))
+        mean = replace(mean, **theirs(figure))
     median = replace(
         mean,
         quantity=MEDIAN if figure is None else MEDIAN_AT,
@@ -215,106 +215,4 @@ def _remaining(point: ResidualPoint, figure: Figure | None = None) -> list[Figur
 def _given(figure: Figure, at: float) -> FigureRow:
     """Give a published number that this trace has nothing to compare with."""
     row = FigureRow(panel="Claude", quantity=MEAN_AT, unit="s", at=at, note="no pauses of Claude", n=0)
-    return replace(row, **_theirs(figure))
-
-
-def hazards(trace: Trace, *, seed: int = 0) -> Redrawn:
-    """Compare the log-log slope of every tool class with the published range, and show the hazards."""
-    result = hazard(trace, by="tool_class", seed=seed)
-    groups = sorted(result.groups, key=lambda group: (group.deadlines_cut.slope.poisson.value is None, -group.n))
-    steepest, flattest = published("article.hazard_slope.steepest"), published("article.hazard_slope.flattest")
-    rows = [row for group in groups for row in _class_rows(group, steepest.value, flattest.value)]
-    n_bins = round(published("article.hazard_bins").value)
-    head = result.head
-    return Redrawn(
-        name="hazard",
-        title="Hazard of pauses and its slope, by tool class",
-        head=head,
-        rows=tuple(rows),
-        command=command_of(trace, "hazard", "--by", "tool_class"),
-        lines=(
-            f"{head.unit}, {head.clock} clock, {head.rows} rows; {left_out(head)}",
-            f"{n_bins} log bins, deadlines cut; article, section 1: every class between {steepest.value:g} and "
-            f"{flattest.value:g} (grey), no significant rise",
-            "dashed: the fitted power law on its range; grey around it: what slopes of the article's range would give",
-            about(head),
-        ),
-    )
-
-
-def _class_rows(group: HazardGroup, steepest: float, flattest: float) -> list[FigureRow]:
-    """Give the hazard per bin of one class, its fitted law, and its slope with what the rise test says."""
-    cut = group.deadlines_cut
-    bins = (cut.bins or group.bins)[: group.n_bins]
-    slope = (cut.slope if cut.windows else group.slope).poisson
-    rise = (cut.rise if cut.windows else group.rise).adjacent
-    name = group.label
-    note = verdict(rise) if slope.value is not None else _missing(group)
-    definition = "tool pauses, wall clock, deadlines cut"
-    rows = [
-        FigureRow(
-            panel=name,
-            quantity=SLOPE,
-            unit="slope",
-            ours=slope,
-            published_low=steepest,
-            published_high=flattest,
-            n=sum(item.events for item in bins),
-            definition=f"{definition}, Poisson law",
-            note=note,
-        )
-    ]
-    rows += [
-        FigureRow(
-            panel=name,
-            quantity=HAZARD,
-            unit="per second",
-            at=math.sqrt(item.lo * item.hi),
-            at_low=item.lo,
-            at_high=item.hi,
-            ours=item.hazard,
-            n=item.events,
-            definition=definition,
-        )
-        for item in bins
-        if item.hi is not None
-    ]
-    return [*rows, *_law_rows(name, group, (steepest, flattest))]
-
-
-def _missing(group: HazardGroup) -> str:
-    notes = [note for note in group.notes if "needed" in note]
-    # what deadlines cut away leaves fewer still
-    cut = [note.removeprefix("deadlines cut: ") for note in notes if note.startswith("deadlines cut: ")]
-    return next(iter([*cut, *notes]), "no slope: too few events")
-
-
-def _law_rows(name: str, group: HazardGroup, slopes: Sequence[float]) -> list[FigureRow]:
-    """Give the fitted law at both ends and in the middle of its range, and what other slopes through it would give.
-
-    The laws cross where the events of the class lie on average, since there the data know the level best.
-    """
-    ends = fitted_line(group)
-    if not ends:
-        return []
-    (t0, h0), (t1, h1) = ((end["x"], end["y"]) for end in ends)
-    own = math.log(h1 / h0) / math.log(t1 / t0)
-    bins = [item for item in (group.deadlines_cut.bins or group.bins)[: group.n_bins] if item.hi is not None]
-    events = sum(item.events for item in bins)
-    middle = math.exp(sum(item.events * math.log(item.lo * (item.hi or item.lo)) / 2 for item in bins) / events)
-    level = h0 * (middle / t0) ** own
-    rows = []
-    for t in sorted({t0, middle, t1}):
-        others = sorted(level * (t / middle) ** b for b in slopes)
-        rows.append(
-            FigureRow(
-                panel=name,
-                quantity=FIT,
-                unit="per second",
-                at=t,
-                ours=Interval(h0 * (t / t0) ** own),
-                published_low=others[0],
-                published_high=others[-1],
-            )
-        )
-    return rows
+    return replace(row, **theirs(figure))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import math
 import shlex
+from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from tracestat.api.answers import Answer, Question, Source, answer_of
 from tracestat.api.common import TraceLike, as_trace, head_of
@@ -27,7 +28,7 @@ _OTHER_RELEASE = "the figure is about {release}, this trace is {ours}"
 
 
 def reproduce(
-    trace: TraceLike, *, only: str | None = None, source: Origin | None = None, seed: int = 0
+    trace: TraceLike, *, only: str | None = None, source: Origin | Literal["all"] | None = None, seed: int = 0
 ) -> ReproduceResult:
     """Put each published figure beside ours.
 
@@ -37,8 +38,8 @@ def reproduce(
         What to read.
     only : str, optional
         Figures whose id begins so.
-    source : {"article", "tracelab", "others"}, optional
-        Figures of this kind of source.
+    source : {"article", "tracelab", "others", "all"}, optional
+        Figures of this kind of source; default the article's, or all that ``only`` names.
     seed : int
         Seed of the bootstrap draws.
 
@@ -65,11 +66,15 @@ def reproduce(
     >>> [(row.id, row.published) for row in result.rows]
     [('article.lt1s', 0.7)]
     """
-    if source is not None and source not in get_args(Origin):
-        raise UsageError(f"--source {source}: not known; it is one of {', '.join(get_args(Origin))}")
-    figures = load_published().select(only=only, origin=source)
+    kinds = (*get_args(Origin), "all")
+    if source is not None and source not in kinds:
+        raise UsageError(f"--source {source}: not known; it is one of {', '.join(kinds)}")
+    chosen = source or ("article" if only is None else "all")
+    origin = None if chosen == "all" else chosen
+    published = load_published()
+    figures = published.select(only=only, origin=origin)
     if not figures:
-        heads = sorted({figure.id.partition(".")[0] for figure in load_published().select(origin=source)})
+        heads = sorted({figure.id.partition(".")[0] for figure in published.select(origin=origin)})
         raise UsageError(
             f"--only {only}: no published figure has an id that begins so; ids begin with {', '.join(heads)}"
         )
@@ -79,7 +84,9 @@ def reproduce(
     named = _named(opened)
     rows = tuple(_row(asked, figure, release, named) for figure in figures)
     head = head_of(opened, Selection(rows="all"), "reproduce", seed=seed, notes=_notes(opened, release))
-    return ReproduceResult(replace(head, unit=None, clock=None), release, rows, only, source)
+    others = Counter(figure.origin for figure in published.select(only=only) if figure.origin != origin)
+    not_shown: dict[str, int] = {} if origin is None else dict(others)
+    return ReproduceResult(replace(head, unit=None, clock=None), release, rows, not_shown)
 
 
 def _notes(trace: Trace, release: str | None) -> tuple[str, ...]:

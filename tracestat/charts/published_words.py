@@ -10,12 +10,10 @@ __all__ = ["measured", "ours_words", "printed_words", "range_words"]
 _SIGNS = {"s": "s", "ms": "ms", "min": "min", "h": "h", "months": "months", "GB": "GB", "GiB": "GiB", "TiB": "TiB"}
 
 
-def _number(value: float) -> str:
-    """Write three digits that count, or a whole number whole."""
-    if value == 0 or (abs(value) >= 100 and abs(value) < 1e15):
+def _number(value: float, *, timed: bool) -> str:
+    """Write three digits that count, or a whole number whole where it is no time."""
+    if value == 0 or (abs(value) >= 100 and abs(value) < 1e15) or (not timed and float(value).is_integer()):
         return f"{value:,.0f}"
-    if float(value).is_integer():
-        return f"{value:.0f}"
     digits = 1 if abs(value) >= 10 else 2 if abs(value) >= 0.1 else 3
     return f"{value:.{digits}f}" if abs(value) >= 0.001 else f"{value:.2g}"
 
@@ -24,7 +22,7 @@ def _bare(value: float, unit: str) -> str:
     if unit == "fraction":
         return percent(value).removesuffix(" %")
     # slopes and coefficients are told apart in the second digit, large or small
-    return f"{value:.2f}" if unit in ("slope", "coefficient") else _number(value)
+    return f"{value:.2f}" if unit in ("slope", "coefficient") else _number(value, timed=unit in _SIGNS)
 
 
 def _sign(unit: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracestat.charts.published_words import ours_words, printed_words, range_words
 from tracestat.charts.style import COLORS, GREY, INK, finished, heading, message, panel_title, rows_of
-from tracestat.charts.table_reproduce import THEMES, shown_rows
+from tracestat.charts.table_reproduce import THEMES
 from tracestat.charts.words import counted, distinct
 from tracestat.results import ReproducedFigure, ReproduceResult
 
@@ -64,7 +64,7 @@ def draw_reproduce(result: ReproduceResult) -> alt.TopLevelMixin:
     import altair as alt
 
     head = result.head
-    rows = shown_rows(result)
+    rows = result.rows
     having = [row for row in rows if row.ours.value is not None and row.published is not None]
     able = [row for row in having if _ratio(row, row.ours.value) is not None]
     drawn = able[:_MOST]

@@ -11,7 +11,7 @@ from tracestat.charts.table import Column, Table
 from tracestat.charts.words import MISSING, counted
 from tracestat.results import ReproducedFigure, ReproduceResult
 
-__all__ = ["THEMES", "reproduce_tables", "shown_rows"]
+__all__ = ["THEMES", "reproduce_tables"]
 
 THEMES = {
     "counts": "What the trace holds",
@@ -33,13 +33,6 @@ _ORIGINS = {"article": "the article", "tracelab": "TraceLab", "others": "others"
 _WHO = {"claude": "Claude: ", "codex": "Codex: "}
 
 
-def shown_rows(result: ReproduceResult) -> tuple[ReproducedFigure, ...]:
-    """Give the rows that tables and charts show: those asked for, or the article's where nothing was asked."""
-    if result.only is not None or result.source is not None:
-        return result.rows
-    return tuple(row for row in result.rows if row.origin == "article")
-
-
 def reproduce_tables(result: ReproduceResult, top: int | None) -> list[Table]:
     """Give the tables of the rows to show.
 
@@ -50,7 +43,7 @@ def reproduce_tables(result: ReproduceResult, top: int | None) -> list[Table]:
         How many rows at most.
     """
     head = result.head
-    rows = shown_rows(result)
+    rows = result.rows
     answered = [row for row in rows if row.ours.value is not None or row.definition is not None]
     kept = answered if top is None else answered[:top]
     trace = f"trace {head.trace.path}: {head.trace.rounds:,} rounds, {head.trace.tool_calls:,} tool calls"
@@ -77,14 +70,13 @@ def _verdicts(rows: Sequence[ReproducedFigure]) -> str:
 
 
 def _others(result: ReproduceResult) -> tuple[str, ...]:
-    hidden = Counter(row.origin for row in result.rows) - Counter(row.origin for row in shown_rows(result))
     lines = [
         "ours: under the stated or most likely definition; range: over all definitions; a published number counts as "
         "the interval that its rounding stands for",
     ]
-    if hidden:
-        parts = [f"{hidden[o]} of {_ORIGINS[o]} (--source {o})" for o in _ORIGINS if hidden[o]]
-        lines.append(f"not shown: {', '.join(parts)}; --json and -o hold all")
+    parts = [f"{n} of {_ORIGINS.get(o, o)} (--source {o})" for o, n in result.not_shown.items()]
+    if parts:
+        lines.append(f"not here: {', '.join(parts)}; all: --source all")
     return tuple(lines)
 
 

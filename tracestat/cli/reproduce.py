@@ -19,11 +19,11 @@ Only = Annotated[
     typer.Option("--only", metavar="ID", help="Figures whose id begins with ID, as article.mrl.  [default: all]"),
 ]
 Origin = Annotated[
-    Literal["article", "tracelab", "others"] | None,
+    Literal["article", "tracelab", "others", "all"] | None,
     typer.Option(
         "--source",
         metavar="SOURCE",
-        help="Figures of article, tracelab or others.  [default: all; tables show the article's]",
+        help="Figures of article, tracelab, others or all.  [default: article; all that --only names]",
     ),
 ]
 Figures = Annotated[

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from tracestat.results.base import Result
@@ -75,12 +76,13 @@ class ReproduceResult(Result):
     release : str or None
         The TraceLab release that the trace is, known by its hash.
     rows : tuple of ReproducedFigure
+    not_shown : mapping of str to int
+        Figures of other kinds of source that were not asked for.
     """
 
     release: str | None
     rows: tuple[ReproducedFigure, ...]
-    only: str | None = field(default=None, metadata={"json": None})
-    source: str | None = field(default=None, metadata={"json": None})
+    not_shown: Mapping[str, int]
     command: ClassVar[str] = "reproduce"
 
     def to_frame(self) -> pl.DataFrame:

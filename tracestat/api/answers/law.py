@@ -11,7 +11,14 @@ from tracestat.results import Interval
 if TYPE_CHECKING:
     import polars as pl
 
-    from tracestat.results import HazardGroup, HazardResult, MemoryfulnessResult, ResidualPoint, ResidualResult
+    from tracestat.results import (
+        DeadlinesGroup,
+        HazardGroup,
+        HazardResult,
+        MemoryfulnessResult,
+        ResidualPoint,
+        ResidualResult,
+    )
 
 __all__ = [
     "ELAPSED",
@@ -24,6 +31,7 @@ __all__ = [
     "steepest_slope",
 ]
 
+_LEVEL = 0.05
 # the times that published figures speak of
 ELAPSED = (0.0, 4.0, 10.0, 25.0, 60.0, 146.0, 300.0)
 
@@ -122,12 +130,12 @@ def memoryfulness_of(source: Source, question: Question) -> Answer:
     from tracestat.api.memoryfulness import memoryfulness
 
     by = "none" if question.one_provider is None else "provider"
-    draws = 1_000 if question.interval else 0
+    draws = 1_000 if by == "none" else 0  # the first definition pools
 
     def made() -> MemoryfulnessResult:
         return memoryfulness(source.trace, by=by, tz="UTC", draws=draws, seed=source.seed)
 
-    result = source.once("memoryfulness", made, by=by, draws=draws)
+    result = source.once("memoryfulness", made, by=by)
     unit = question.get("unit")
     for group in result.groups:
         if group.key.get("unit") == unit and group.key.get("provider") == question.one_provider:
@@ -140,13 +148,45 @@ def memoryfulness_of(source: Source, question: Question) -> Answer:
     return missing("this trace has no finished sessions of that kind")
 
 
+def _deadlines(source: Source, question: Question) -> DeadlinesGroup | None:
+    """Give the deadlines of the question's provider by its mode."""
+    from tracestat.api.deadlines import deadlines
+
+    result = source.once("deadlines", lambda: deadlines(source.trace, tz="UTC", seed=source.seed))
+    for group in result.groups:
+        if group.key.get("provider") == question.one_provider and group.mode == question.get("mode"):
+            return group
+    return None
+
+
 def deadline(source: Source, question: Question) -> Answer:
-    """Give where pauses pile up near a deadline."""
-    return missing("needs the scan for deadlines")
+    """Give where pauses pile up near a deadline: the place, less what the tool adds where that is known."""
+    seconds, mode = float(question.get("seconds")), question.get("mode")
+    group = _deadlines(source, question)
+    if group is None:
+        return missing("this trace has no pauses to look at" if mode == "scan" else "no result says running")
+    atom = next((atom for atom in group.atoms if atom.known_limit == seconds), None)
+    place = f"groups[provider={question.one_provider},mode={mode}]/atoms[known_limit={seconds}]"
+    arguments = ("deadlines", "--mode", mode, "--by", "provider")
+    if atom is not None:
+        name = "seconds" if atom.nominal_seconds is None else "nominal_seconds"
+        value = atom.seconds if atom.nominal_seconds is None else atom.nominal_seconds
+        return Answer(Interval(value), f"{atom.events:,} ends there", Command(arguments, f"{place}/{name}"))
+    named = next((named for named in group.named if named.seconds == seconds), None)
+    if named is None or named.p_adjusted is None or named.expected is None:
+        return missing(f"too few pauses end near {seconds:g} s")
+    told = f"{named.events:,} ended there against {named.expected:.1f} expected, p = {named.p_adjusted:.2g}"
+    if named.p_adjusted > _LEVEL:
+        return missing(f"no spike at {seconds:g} s: {told}")
+    place = f"groups[provider={question.one_provider},mode={mode}]/named[seconds={seconds}]/seconds"
+    return Answer(Interval(seconds), f"not in the scan, but by a test of this limit: {told}", Command(arguments, place))
 
 
 def deadline_share(source: Source, question: Question) -> Answer:
-    """Give the share of pauses (or calls) whose result says that the command goes on."""
+    """Give the share of pauses (or calls) whose result says that the command goes on; or of pauses in spikes."""
+    if question.get("mode") == "scan":
+        group = _deadlines(source, question)
+        return missing("this trace has no pauses to look at") if group is None else Answer(group.share_on_deadline)
 
     def made() -> pl.DataFrame:
         selection = source.select(question)
@@ -159,5 +199,9 @@ def deadline_share(source: Source, question: Question) -> Answer:
         return missing(f"this trace has no {question.get('unit')}s of that provider")
     table = frame.select("session_pk", "developer_id", "n", "n_deadline")
     if question.interval:
-        return Answer(Clusters.of(table, "n", "n_deadline").share())
+        command = None
+        if question.selecting == {"unit": "pause", "rows": "tool"} and question.one_provider is not None:
+            at = f"groups[provider={question.one_provider},mode=status]/share_on_deadline/value"
+            command = Command(("deadlines", "--mode", "status", "--by", "provider"), at)
+        return Answer(Clusters.of(table, "n", "n_deadline").share(), "", command)
     return Answer(Interval(frame["n_deadline"].sum() / frame["n"].sum()))

@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 _CHUNK = 512  # clusters left out at a time
 _NOBODY = 1e-9  # rows at risk that are left of rounding
 _BEYOND = 1e300
+_FAR = 50.0
 
 
 def landmark_edges(elapsed: Iterable[float], ends: Iterable[float]) -> tuple[float, ...]:
@@ -163,8 +164,9 @@ class LandmarkClusters:
     Notes
     -----
     The mean is a ratio of integrals of the life table, its interval the cluster jackknife (CV3) on the log scale. The
-    variance of a conditional survival probability is that of the influence of clusters on ln S(s) - ln S(t), to
-    which only rows beyond t contribute, widened to Student's t. Neither is ever below that of independent rows.
+    variance of a conditional survival probability is the jackknife's of ln S(s) - ln S(t), to which only rows beyond
+    t contribute, widened to Student's t. Neither is ever below that of independent rows. The influence of clusters
+    gives the same to first order, but too little where one developer has much of the rows.
 
     A hazard constant within bins, the usual alternative to a life table, leaves S above 0 after the last end, where
     the mean of a few rows is decided.
@@ -192,21 +194,27 @@ class LandmarkClusters:
         whole = np.clip(np.searchsorted(cells.edges, stop, side="right") - 1, 0, width.size - 1)
         windows = _Windows(width, self._first, whole, (stop - cells.edges[whole]) / width[whole])
         totals = [values.sum(axis=0) for values in (cells.events, cells.at_risk, cells.exposure)]
-        self.means = _means(*(v[None] for v in totals), windows)[0]
-        self._floor = _independent_error(*totals, windows)
+        whole_table = _life_table(*totals, width)
+        self.means = windows.means(*whole_table)
+        self._floor, self._independent = _independent(*totals[:2], whole_table[1], windows)
         n = cells.events.shape[0]
         self._replicates = np.empty((n, self._first.size))
+        self._gram = np.zeros((width.size + 1, width.size + 1))
         for i in range(0, n, _CHUNK):
             part = slice(i, i + _CHUNK)
-            rest = (
-                total - values[part]
-                for total, values in zip(totals, (cells.events, cells.at_risk, cells.exposure), strict=True)
+            S, area = _life_table(
+                *(
+                    total - values[part]
+                    for total, values in zip(totals, (cells.events, cells.at_risk, cells.exposure), strict=True)
+                ),
+                width,
             )
-            self._replicates[part] = _means(*rest, windows)
+            self._replicates[part] = windows.means(S, area)
+            apart = _log_ratio(S, whole_table[0])
+            self._gram += apart.T @ apart
         reach = np.cumsum(cells.exposure[:, ::-1], axis=1)[:, ::-1]
         self._takes_part = np.concatenate([reach, np.zeros((n, 1))], axis=1)[:, self._first] > 0
         self.n_clusters: list[int] = self._takes_part.sum(axis=0).tolist()
-        self._gram, self._independent = _influence(cells, *totals[:2])
 
     def mean(self, k: int, value: float, level: float = 0.95) -> ClusterInterval:
         """Give the interval of the mean at the k-th elapsed time around its exact estimate."""
@@ -242,7 +250,7 @@ class LandmarkClusters:
         if n > 1:
             at, variance = self._variance(k, level)
             bounds = _crossings(curve, float(self._edges[self._first[k]]), q, at, variance, level)
-        return ClusterInterval(np.nan if value is None else value, None, *bounds, n, level, "influence")
+        return ClusterInterval(np.nan if value is None else value, None, *bounds, n, level, "CV3")
 
     def _variance(self, k: int, level: float) -> tuple[Floats, Floats]:
         """Give the variance of ln S(s) - ln S(t) at the edges s from t on."""
@@ -251,7 +259,7 @@ class LandmarkClusters:
         clustered = gram[a, a] - 2 * gram[a, a:] + np.diagonal(gram)[a:]
         independent = self._independent[a:] - self._independent[a]
         ratio = float(stdtrit(n - 1, 0.5 + level / 2) / ndtri(0.5 + level / 2))
-        return self._edges[a:], np.maximum(n / (n - 1) * np.maximum(clustered, 0.0), independent) * ratio**2
+        return self._edges[a:], np.maximum((n - 1) / n * np.maximum(clustered, 0.0), independent) * ratio**2
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +277,13 @@ class _Windows:
         found: Floats = before + self.part * (area[..., self.whole + 1] - before) - area[..., self.first]
         return found
 
+    def means(self, S: Floats, area: Floats) -> Floats:
+        """Give the mean within each window of each life table; NaN where nobody lasts longer than t."""
+        base = S[..., self.first]
+        lasting = base > 0
+        found: Floats = np.where(lasting, self.between(area) / np.where(lasting, base, 1.0), np.nan)
+        return found
+
 
 def _life_table(D: Floats, R: Floats, X: Floats, width: Floats) -> tuple[Floats, Floats]:
     """Give S at every edge, and its integral up to there; shapes (..., J + 1)."""
@@ -281,39 +296,23 @@ def _life_table(D: Floats, R: Floats, X: Floats, width: Floats) -> tuple[Floats,
     return S, area
 
 
-def _means(D: Floats, R: Floats, X: Floats, windows: _Windows) -> Floats:
-    """Give the mean within each window of each life table; NaN where nobody lasts longer than t."""
-    S, area = _life_table(D, R, X, windows.width)
-    base = S[..., windows.first]
-    lasting = base > 0
-    found: Floats = np.where(lasting, windows.between(area) / np.where(lasting, base, 1.0), np.nan)
-    return found
+def _log_ratio(S: Floats, whole: Floats) -> Floats:
+    """Give ln of each curve over the whole one; where either is 0, so far away that it bounds nothing."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.log(S) - np.log(whole)
+    return np.where(whole > 0, np.where(S > 0, found, -_FAR), 0.0)
 
 
-def _independent_error(D: Floats, R: Floats, X: Floats, windows: _Windows) -> Floats:
-    """Give the standard error of the logarithm of each mean when rows are independent (Greenwood)."""
-    _, area = _life_table(D, R, X, windows.width)
+def _independent(D: Floats, R: Floats, area: Floats, windows: _Windows) -> tuple[Floats, Floats]:
+    """Give what independent rows would have (Greenwood): the error of the log of each mean, the variance of ln S."""
     left = R - D
     use = left > _NOBODY
     terms = np.where(use, D / (np.where(use, R, 1.0) * np.where(use, left, 1.0)), 0.0)
-    to_end = windows.between(area) + area[windows.first]
-    later = np.maximum(to_end[:, None] - area[1:], 0.0)  # what of each window comes after each bin
-    later[np.arange(terms.size) < windows.first[:, None]] = 0.0
     held = windows.between(area)
-    found: Floats = np.sqrt(later**2 @ terms) / np.where(held > 0, held, np.inf)
-    return found
-
-
-def _influence(cells: LandmarkCells, D: Floats, R: Floats) -> tuple[Floats, Floats]:
-    """Give sums of products of the clusters' influence on ln S at the edges, and the variance of independent rows."""
-    left = R - D
-    use = left > _NOBODY
-    safe, rest = np.where(use, R, 1.0), np.where(use, left, 1.0)
-    gone = np.where(use, D / safe, 0.0)
-    U = np.zeros((cells.events.shape[0], D.size + 1))
-    np.cumsum((cells.events - gone * cells.at_risk) / rest * use, axis=1, out=U[:, 1:])
-    independent = np.concatenate([[0.0], np.cumsum(np.where(use, D / (safe * rest), 0.0))])
-    return U.T @ U, independent
+    later = np.maximum(held[:, None] + area[windows.first][:, None] - area[1:], 0.0)  # of each window, after each bin
+    later[np.arange(terms.size) < windows.first[:, None]] = 0.0
+    error: Floats = np.sqrt(later**2 @ terms) / np.where(held > 0, held, np.inf)
+    return error, np.concatenate([[0.0], np.cumsum(terms)])
 
 
 def _crossings(curve: Curve, t: float, q: float, at: Floats, variance: Floats, level: float) -> Bounds:

@@ -2,36 +2,82 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tracestat.api.answers.source import Answer, Question, Source, missing
-from tracestat.durations.tracelab import choose_sessions, named_numbers
+from tracestat.api.answers.source import Answer, Command, Question, Source, missing
 from tracestat.results import Interval
 
 if TYPE_CHECKING:
-    import polars as pl
+    from tracestat.results import Bounds
+    from tracestat.results.sections import SectionGroup
 
 __all__ = ["figure"]
 
 _SECONDS = {"hours": 3600.0}
 
 
+def _group(source: Source, question: Question) -> SectionGroup | None:
+    from tracestat.api.sections import summary_section
+
+    section = question.get("section")
+    result = source.once("section", lambda: summary_section(source.trace, section, seed=source.seed), section=section)
+    wanted = {"provider": question.one_provider} if question.one_provider else {}
+    return next((group for group in result.groups if dict(group.key) == wanted), None)
+
+
 def figure(source: Source, question: Question) -> Answer:
     """Give the number that a section calls by a name, of an item (a tool, an executable) where it has several."""
-    import polars as pl
+    name, rule = question.get("name"), question.get("rule")
+    group = _group(source, question)
+    nothing = missing(f"this trace has nothing that {name} is made of")
+    if group is None:
+        return nothing
+    place = f"groups[provider={question.one_provider}]"
+    found, at, times = None, "", 1.0
+    if name.startswith("sweep."):
+        found, at = _swept(group, name.removeprefix("sweep."), question)
+    else:
+        for known in group.figures:
+            if known.name == name and known.item == question.get("item"):
+                found = known.tracelab if rule == "tracelab" else known.tracestat
+                at, times = f"figures[name={name},item={known.item}]/{rule}", _SECONDS.get(known.unit, 1.0)
+    if found is None or found.value is None:
+        return nothing
+    command = Command(("summary", "--section", question.get("section")), f"{place}/{at}/value", times)
+    return Answer(_times(found, times), "", command)
 
-    section, name = question.get("section"), question.get("name")
 
-    def made() -> pl.DataFrame:
-        return named_numbers(source.trace, section, choose_sessions(by="provider"))
+def _swept(group: SectionGroup, name: str, question: Question) -> tuple[Interval | None, str]:
+    """Give a number of the time-out sweep."""
+    rule = question.get("rule")
+    sweep = next((sweep for sweep in group.sweeps if sweep.rule == rule), None)
+    if sweep is None:
+        return None, ""
+    if name == "effective_timeout":
+        return sweep.effective_timeout, f"sweeps[rule={rule}]/{name}"
+    seconds = float(question.get("seconds"))
+    point = next((point for point in sweep.points if point.timeout_seconds == seconds), None)
+    found: Interval | None = None if point is None else getattr(point, name)
+    return found, f"sweeps[rule={rule}]/points[timeout_seconds={seconds}]/{name}"
 
-    frame = source.once("section", made, section=section)
-    found = frame.filter(
-        pl.col("name").eq(name)
-        & pl.col("rule").eq(question.get("rule"))
-        & pl.col("provider").eq_missing(pl.lit(question.one_provider, dtype=pl.String))
-        & pl.col("item").eq_missing(pl.lit(question.get("item"), dtype=pl.String))
+
+def _times(interval: Interval, size: float) -> Interval:
+    if size == 1.0 or interval.value is None:
+        return interval
+
+    def both(pair: Bounds | None) -> Bounds | None:
+        return pair and (_product(pair[0], size), _product(pair[1], size))
+
+    return replace(
+        interval,
+        value=interval.value * size,
+        low=_product(interval.low, size),
+        high=_product(interval.high, size),
+        session=both(interval.session),
+        developer=both(interval.developer),
     )
-    if found.is_empty() or found["value"][0] is None:
-        return missing(f"this trace has nothing that {name} is made of")
-    return Answer(Interval(float(found["value"][0]) * _SECONDS.get(found["unit"][0], 1.0)))
+
+
+def _product(value: float | None, size: float) -> float | None:
+    return None if value is None else value * size

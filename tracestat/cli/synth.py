@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tracestat.cli.files import check_target, describe_file
 from tracestat.cli.heads import files_document, plain_head
 from tracestat.cli.options import Json, Quiet, Seed
-from tracestat.cli.output import document, print_files
+from tracestat.cli.output import document, print_files, remark
 from tracestat.cli.progress import progress_bar
 from tracestat.cli.screen import say
+from tracestat.errors import UsageError
+
+if TYPE_CHECKING:
+    from tracestat.synth import LikeTruth
 
 __all__ = ["synth"]
 
@@ -26,13 +30,30 @@ def synth(
         ),
     ],
     sessions: Annotated[
-        int,
-        typer.Option("--sessions", min=1, metavar="N", help="Sessions, of about 80 rounds each.", show_default=True),
-    ] = 200,
+        int | None,
+        typer.Option(
+            "--sessions",
+            min=1,
+            metavar="N",
+            help="Sessions, of about 80 rounds.  [default: 200; 1000 with --like]",
+        ),
+    ] = None,
     developers: Annotated[
         int | None,
         typer.Option(
             "--developers", min=1, metavar="N", help="Developers.  [default: one in 25 sessions, from 24 to 52]"
+        ),
+    ] = None,
+    like: Annotated[
+        str | None,
+        typer.Option("--like", metavar="NAME", help="tracelab: meet its published figures by construction."),
+    ] = None,
+    shift: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--shift",
+            metavar="FIGURE=FACTOR",
+            help="With --like: miss a figure on purpose; may be repeated.",
         ),
     ] = None,
     seed: Seed = 0,
@@ -43,24 +64,74 @@ def synth(
 
     Every row and every result made of it is marked as synthetic. The file FILE.truth.json says which laws the
     durations were drawn from.
+
+    With --like tracelab the trace meets the figures that were published for TraceLab v0.0.2 (section 1 of the article)
+    by construction, and the truth file says for each what was asked and what was written; 8058 sessions are its full
+    size. With --shift article.mrl.25=1.3 it misses one of them.
     """
     check_target(output, "-o", (".jsonl", ".jsonl.gz"))
     from tracestat.results import TraceInfo
     from tracestat.store import fingerprint_of
-    from tracestat.synth import synth_trace
+    from tracestat.synth import SynthTruth, synth_trace
     from tracestat.synth.writing import truth_path
 
+    shifts = _shifts(like, shift or [])
+    if like is not None and developers is not None:
+        raise UsageError("--developers: with --like their number is a figure; use --shift article.sessions.developers=")
+    truth: SynthTruth | LikeTruth
     with progress_bar("writing sessions", quiet=quiet, in_bytes=False) as progress:
-        truth = synth_trace(output, sessions=sessions, seed=seed, developers=developers, progress=progress)
+        if like is not None:
+            truth = synth_trace(output, sessions=sessions, seed=seed, progress=progress, like="tracelab", shifts=shifts)
+        else:
+            n = 200 if sessions is None else sessions
+            truth = synth_trace(output, sessions=n, seed=seed, developers=developers, progress=progress)
+    notes = [] if isinstance(truth, SynthTruth) else _notes(truth)
     rounds = sum(written.rounds for written in truth.written.values())
     calls = sum(written.calls for written in truth.written.values())
     files = [describe_file(output, rows=rounds), describe_file(truth_path(output), rows=None)]
     fingerprint = fingerprint_of([str(files[0]["sha256"])])
-    head = plain_head("synth", trace=TraceInfo(output.name, fingerprint, rounds, calls, 0), seed=seed, synthetic=True)
+    head = plain_head(
+        "synth", trace=TraceInfo(output.name, fingerprint, rounds, calls, 0), seed=seed, synthetic=True, notes=notes
+    )
     if json:
         say(document(files_document(head, files)))
     else:
         from tracestat.charts.words import counted
 
-        made = ", ".join((counted(sessions, "session"), counted(rounds, "round"), counted(calls, "tool call")))
+        made = ", ".join((counted(truth.sessions, "session"), counted(rounds, "round"), counted(calls, "tool call")))
         print_files(f"SYNTHETIC: {made}, seed {seed}", files)
+        for note in notes:
+            remark(note, quiet=quiet)
+
+
+def _shifts(like: str | None, given: list[str]) -> dict[str, float]:
+    """Read ``--like`` and ``--shift``."""
+    from tracestat.synth.like_figures import parse_shift
+
+    if like not in (None, "tracelab"):
+        raise UsageError(f"--like {like}: there is only tracelab")
+    if given and like is None:
+        raise UsageError("--shift: only the figures of a stand-in can be shifted; add --like tracelab")
+    shifts: dict[str, float] = {}
+    for text in given:
+        name, factor = parse_shift(text)
+        if name in shifts:
+            raise UsageError(f"--shift {text}: {name} is shifted twice; give one factor")
+        shifts[name] = factor
+    return shifts
+
+
+def _notes(truth: LikeTruth) -> list[str]:
+    """Say which figures were shifted, and which are not met."""
+    met = sum(figure.met for figure in truth.figures)
+    notes = [f"made like TraceLab v0.0.2: {met} of {len(truth.figures)} figures are as asked"]
+    for figure in truth.figures:
+        written = "nothing" if figure.written is None else f"{figure.written:.6g}"
+        if figure.shift != 1.0:
+            notes.append(
+                f"{figure.id}: shifted from {figure.published:.6g} by {figure.shift:g}, "
+                f"{figure.asked:.6g} asked, {written} written"
+            )
+        elif not figure.met:
+            notes.append(f"{figure.id}: {figure.asked:.6g} asked, {written} written ({figure.moved_by})")
+    return notes

@@ -25,12 +25,16 @@ earlier; times that step back. MCP and web tools follow power laws here, which t
 Requests and sessions have known turn laws, so memoryfulness is known as well. What holds for which unit (call,
 pause, command) stands in `tracestat.synth.truth.UNITS` and in every truth file.
 
+``like="tracelab"`` makes another kind of trace: one whose figures are the published ones, or miss them on purpose, with
+no law of single keys behind it (`tracestat.synth.like_tracelab`).
+
 The bundled ``data/sample.jsonl.gz`` is ``tracestat synth -o data/sample.jsonl.gz --sessions 120 --seed 0``.
 """
 
 from __future__ import annotations
 
+from tracestat.synth.like_tracelab import LikeTruth
 from tracestat.synth.truth import SynthTruth
 from tracestat.synth.writing import synth_trace
 
-__all__ = ["SynthTruth", "synth_trace"]
+__all__ = ["LikeTruth", "SynthTruth", "synth_trace"]

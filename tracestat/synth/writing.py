@@ -5,11 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Literal, overload
 
 from tracestat.errors import UsageError
 from tracestat.replacing import replacing
@@ -18,6 +18,8 @@ from tracestat.synth.catalogue import PROVIDERS
 from tracestat.synth.claude import claude_session
 from tracestat.synth.codex import codex_session
 from tracestat.synth.life import Developer, Plan, Round, Shop
+from tracestat.synth.like_figures import targets
+from tracestat.synth.like_tracelab import DEFAULT_SESSIONS, LikeTruth, write_like
 from tracestat.synth.population import members, people, plans
 from tracestat.synth.rows import row
 from tracestat.synth.tally import Tally
@@ -28,6 +30,7 @@ __all__ = ["VERSION", "synth_trace", "truth_path"]
 VERSION = "1"
 """Version of the generator: it changes whenever the same seed gives other rows."""
 
+LEAST_LIKE = 20
 _SUFFIXES = (".jsonl.gz", ".jsonl")
 _LIVES: dict[str, Callable[[Plan, Shop], Iterator[Round]]] = {"claude": claude_session, "codex": codex_session}
 _TEXT_BYTES = 1 << 20  # rows are handed to the compressor in pieces of about this size
@@ -63,6 +66,7 @@ def truth_path(path: str | os.PathLike[str]) -> Path:
     raise UsageError(msg)
 
 
+@overload
 def synth_trace(
     path: str | os.PathLike[str],
     *,
@@ -71,7 +75,34 @@ def synth_trace(
     developers: int | None = None,
     codex_share: float = 0.34,
     progress: Callable[[int, int], None] | None = None,
-) -> SynthTruth:
+    like: None = None,
+    shifts: None = None,
+) -> SynthTruth: ...
+
+
+@overload
+def synth_trace(
+    path: str | os.PathLike[str],
+    *,
+    sessions: int | None = None,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+    like: Literal["tracelab"],
+    shifts: Mapping[str, float] | None = None,
+) -> LikeTruth: ...
+
+
+def synth_trace(
+    path: str | os.PathLike[str],
+    *,
+    sessions: int | None = None,
+    seed: int = 0,
+    developers: int | None = None,
+    codex_share: float = 0.34,
+    progress: Callable[[int, int], None] | None = None,
+    like: Literal["tracelab"] | None = None,
+    shifts: Mapping[str, float] | None = None,
+) -> SynthTruth | LikeTruth:
     """Write a trace with known truth in TraceLab's v0.0.2 form, and ``<stem>.truth.json`` beside it.
 
     Memory does not depend on the size: one session is held at a time. The rows are a function of the arguments
@@ -82,7 +113,8 @@ def synth_trace(
     path : str or path-like
         ``.jsonl`` or ``.jsonl.gz``.
     sessions : int
-        At least 1. A session has about 80 rounds; 8,058 sessions make a trace of the size of TraceLab v0.0.2.
+        At least 1. A session has about 80 rounds; 8,058 sessions make a trace of the size of TraceLab v0.0.2. With
+        `like`, at least 20, and 1,000 by default.
     seed : int
         Not negative.
     developers : int, optional
@@ -92,10 +124,15 @@ def synth_trace(
         Share of the sessions that are Codex', in [0, 1].
     progress : callable, optional
         Called with (sessions done, sessions in all).
+    like : "tracelab", optional
+        Meet the published figures of TraceLab v0.0.2 by construction; see `tracestat.synth.like_tracelab`. Memory then
+        grows with the size, some 400 MB at the full one.
+    shifts : mapping of str to float, optional
+        With `like`: factor by figure, to miss it on purpose.
 
     Returns
     -------
-    SynthTruth
+    SynthTruth or LikeTruth
 
     Raises
     ------
@@ -119,6 +156,16 @@ def synth_trace(
     """
     target = Path(path)
     beside = truth_path(target)
+    if like is not None:
+        if like != "tracelab":
+            raise UsageError(f"like = {like}: there is only tracelab")
+        if developers is not None:
+            raise UsageError("developers: their number is a figure here; shift article.sessions.developers")
+        return _like(target, beside, DEFAULT_SESSIONS if sessions is None else sessions, seed, shifts or {}, progress)
+    if shifts:
+        raise UsageError("shifts: only the figures of a stand-in can be shifted; give like as well")
+    if sessions is None:
+        raise UsageError("sessions: say how many")
     if sessions < 1:
         msg = f"sessions = {sessions}: a trace needs at least one session"
         raise UsageError(msg)
@@ -161,6 +208,26 @@ def synth_trace(
             written={name: tally.written() for name, tally in tallies.items()},
             developers_written=len(set().union(*(tally.users for tally in tallies.values()))),
         )
+        truth_file.write_bytes(json.dumps(truth.to_dict(), indent=1, allow_nan=False).encode() + b"\n")
+    return truth
+
+
+def _like(
+    target: Path,
+    beside: Path,
+    sessions: int,
+    seed: int,
+    shifts: Mapping[str, float],
+    progress: Callable[[int, int], None] | None,
+) -> LikeTruth:
+    if sessions < LEAST_LIKE:
+        raise UsageError(f"sessions = {sessions}: a stand-in needs at least {LEAST_LIKE} sessions")
+    if seed < 0:
+        raise UsageError(f"seed = {seed}: give a seed of 0 or more")
+    asked = targets(sessions, shifts)
+    with replacing(beside) as truth_file, replacing(target) as trace_file, trace_file.open("wb") as file:
+        with _sink(file, target) as write:
+            truth = write_like(write, asked, file=target.name, version=VERSION, seed=seed, progress=progress)
         truth_file.write_bytes(json.dumps(truth.to_dict(), indent=1, allow_nan=False).encode() + b"\n")
     return truth
 

@@ -15,6 +15,13 @@ from tracestat.queries import query_names, query_text
 STATISTICS = (
     "curve_counts",
     "curve_influence",
+    "deadlines_asked",
+    "deadlines_cells",
+    "deadlines_polled",
+    "deadlines_polls",
+    "deadlines_sleeps",
+    "deadlines_status",
+    "deadlines_whole_seconds",
     "excluded",
     "hazard_cells",
     "program_copies",

@@ -42,6 +42,13 @@ ARGUMENTS: dict[str, list[list[str]]] = {
         ["--min-n", "1000000"],
         ["--where", "tool = 'none such'"],
     ],
+    "deadlines": [
+        [],
+        ["--mode", "asked", "--by", "tool"],
+        ["--unit", "call", "--mode", "status", "--min-n", "1000000"],
+        ["--definition", "tracelab"],
+        ["--where", "tool = 'none such'"],
+    ],
     "survival": [
         [],
         ["--by", "tool"],
@@ -61,6 +68,16 @@ ARGUMENTS: dict[str, list[list[str]]] = {
         ["--where", "tool = 'none such'"],
     ],
     "memoryfulness": [[], ["--by", "none"], ["--by", "developer"], ["--where", "project = 'none such'"]],
+    **{
+        f"summary_{section}": [
+            [],
+            ["--by", "none"],
+            ["--by", "provider,project"],
+            ["--min-n", "1000000"],
+            ["--where", "provider = 'none such'"],
+        ]
+        for section in ("sessions", "cache", "commands")
+    },
     "timeline": [["longest"], ["latest"], ["latest", "--until", "2020-01-01"]],
 }
 CASES = [(command, arguments) for command in ARGUMENTS for arguments in ARGUMENTS[command]]
@@ -103,12 +120,14 @@ OWN = {
         "limits",
         "start_waits",
     ),
+    "deadlines": ("mode", "atoms", "share_on_deadline", "cost"),
     "residual": ("window", "at", "curve"),
     "survival": ("curve",),
     "memoryfulness": ("value", "n_programs", "turns", "left", "law"),
     "keys": ("keys",),
     "calls": ("calls",),
     "timeline": ("session", "totals", "steps", "bars"),
+    **dict.fromkeys(("summary_sessions", "summary_cache", "summary_commands"), ("figures", "sweeps")),
     "ingest": ("sources", "tables"),
     "synth": ("files",),
     "cache_list": ("files",),
@@ -136,7 +155,9 @@ def wrong(name: str, document: object) -> list[str]:
 def ask(capsys: pytest.CaptureFixture[str]) -> Ask:
     def ask(*arguments: str | Path) -> dict[str, Any]:
         capsys.readouterr()
-        assert main([*map(str, arguments), "--json", "--quiet"]) == 0
+        command, _, section = str(arguments[0]).partition("summary_")
+        words = ["summary", "--section", section] if section else [command]
+        assert main([*words, *map(str, arguments[1:]), "--json", "--quiet"]) == 0
         document: dict[str, Any] = json.loads(capsys.readouterr().out, parse_constant=_no_constant)
         return document
 

@@ -51,7 +51,7 @@ _WHOLE = tuple(int(second) for second in DEADLINES if second > 1)
 _NOTHING = "no window holds {events} ends of {votes} sessions between flanks of 5 ends: nothing could be tested"
 _COARSE = "{n:,} rows on a clock of whole seconds are not in the scan, where each second would be a spike"
 _ALL_COARSE = "all rows are on a clock of whole seconds: no scan and no test, ratios of seconds only"
-_UNTOLD = "{n} developers: a limit of the harness cannot be told from a habit of one machine ({needed} needed)"
+_UNTOLD = "a limit of the harness cannot be told from a habit of one machine: that needs {needed} developers, not {n}"
 _TABLE = "{seconds:.3g} s: with the windows of all groups as one family its q is {q:.2g}, above {fdr:g}"
 _MIN_N = "{n} rows, {min_n} asked for"
 

@@ -15,12 +15,16 @@ __all__ = ["draw", "save"]
 
 # which function of which module draws a result
 _CHARTS = {
+    "CacheSummary": ("sections", "draw_cache"),
     "CallsResult": ("listing", "draw_calls"),
+    "CommandsSummary": ("sections", "draw_commands"),
+    "DeadlinesResult": ("deadlines", "draw_deadlines"),
     "HazardResult": ("hazard", "draw_hazard"),
     "KeysResult": ("listing", "draw_keys"),
     "MemoryfulnessResult": ("memoryfulness", "draw_memoryfulness"),
     "ReproduceResult": ("reproduce", "draw_reproduce"),
     "ResidualResult": ("residual", "draw_residual"),
+    "SessionsSummary": ("sections", "draw_sessions"),
     "SummaryResult": ("summary", "draw_summary"),
     "SurvivalResult": ("survival", "draw_survival"),
     "TimelineResult": ("timeline", "draw_timeline"),

@@ -15,9 +15,13 @@ __all__ = ["Column", "Table", "tables_of", "to_html", "to_text"]
 _TOP = 20
 # which function of which module makes the tables: of (result, groups in order, line of what was cut) ...
 _GROUPED = {
+    "DeadlinesResult": ("table_deadlines", "deadline_tables"),
+    "CacheSummary": ("table_sections", "cache_tables"),
+    "CommandsSummary": ("table_sections", "commands_tables"),
     "HazardResult": ("table_hazard", "hazard_tables"),
     "MemoryfulnessResult": ("table_memoryfulness", "memoryfulness_tables"),
     "ResidualResult": ("table_residual", "residual_tables"),
+    "SessionsSummary": ("table_sections", "sessions_tables"),
     "SummaryResult": ("table_summary", "summary_tables"),
     "SurvivalResult": ("table_survival", "survival_tables"),
 }

@@ -10,6 +10,7 @@ import typer
 import tracestat
 from tracestat.cli.cache import clear_command, list_command
 from tracestat.cli.calls import calls
+from tracestat.cli.deadlines import deadlines
 from tracestat.cli.export import tracelab_command
 from tracestat.cli.fetch import fetch
 from tracestat.cli.hazard import hazard
@@ -65,6 +66,7 @@ _EXAMPLES: dict[Callable[..., None], str] = {
     survival: "survival trace.duckdb --by tool_class --chart curves.html",
     residual: "residual trace.duckdb --elapsed 4,25,146 --by tool_class --chart residual.html",
     hazard: "hazard trace.duckdb --by provider,tool_class --cut-at 5,120,600 -o hazard.parquet",
+    deadlines: "deadlines trace.duckdb --by provider --chart deadlines.html",
     memoryfulness: "memoryfulness trace.duckdb --by provider,model --chart rounds.html",
     reproduce: "reproduce trace.duckdb --only article.mrl --figures drawn",
     timeline: "timeline longest trace.duckdb --chart session.html --perfetto session.json",

@@ -21,6 +21,7 @@ __all__ = [
     "ChartMixing",
     "Clocked",
     "CutAt",
+    "DeadlineMode",
     "Elapsed",
     "Estimated",
     "FirstEdge",
@@ -33,6 +34,7 @@ __all__ = [
     "Programs",
     "Quiet",
     "Rows",
+    "SectionName",
     "Seed",
     "Selected",
     "Session",
@@ -62,6 +64,15 @@ CutAt = Annotated[
         "--cut-at",
         metavar="SECONDS",
         help="Deadlines to cut out, as 5,120,600, or none.  [default: the known ones of each provider]",
+    ),
+]
+DeadlineMode = Annotated[
+    Literal["auto", "scan", "status", "asked"] | None,
+    typer.Option(
+        "--mode",
+        metavar="MODE",
+        help="scan (spikes in the hazard), status (what rows say of their end), asked (limits that calls asked for) or "
+        "auto, all that the trace can answer.  [default: auto]",
     ),
 ]
 NumberOfBins = Annotated[
@@ -97,6 +108,14 @@ Window = Annotated[
     float | None,
     typer.Option(
         "--window", metavar="SECONDS", help="The mean counts so many seconds from there on, no more.  [default: 3600]"
+    ),
+]
+SectionName = Annotated[
+    Literal["sessions", "cache", "commands"] | None,
+    typer.Option(
+        "--section",
+        metavar="NAME",
+        help="In place of durations: sessions, cache or commands, by TraceLab's rules and ours.  [default: durations]",
     ),
 ]
 TopValues = Annotated[

@@ -118,11 +118,14 @@ def _clustered(tests: Sequence[Sequence[Floats]], whole: Floats, established: bo
     found = jackknife_interval(value, replicates)
     if found.se is None:
         return found
-    se = max(found.se, float(np.sqrt(max(value * (1 - value), 0.0) / total)))
     student = float(stdtrit(found.n_clusters - 1, 0.5 + found.level / 2))
     if established and 0 < value < 1:
+        se = max(found.se, float(np.sqrt(value * (1 - value) / total)))
         widened = (student / float(ndtri(0.5 + found.level / 2)) * se / (1 - value)) ** 2
         low, high = (1 - float(bound) for bound in reversed(log_log_interval(1 - value, widened, found.level)))
     else:
+        # an excess of nothing is a difference of counts, seen and expected
+        seen = sum(float(sums[0][use].sum()) for sums in tests)
+        se = max(found.se, float(np.sqrt(max(seen, seen - above))) / total)
         low, high = value - student * se, min(value + student * se, 1.0)
     return replace(found, se=se, low=low, high=max(high, value))

@@ -24,7 +24,7 @@ scored AS (
         PARTITION BY statistic, item, rule, {keys} ORDER BY value RANGE UNBOUNDED PRECEDING) AS score
     FROM at_risk
 )
-SELECT statistic, item, rule, {keys}, session_pk, developer_id, step, sum(n) AS n,
+SELECT statistic, item, rule, {keys}, session_pk, developer_id, step, CAST(sum(n) AS BIGINT) AS n,
     sum(CAST(round(n * value * 1e6) AS HUGEINT)) / 1e6 AS total,
     sum(CAST(round(score * 1e15) AS HUGEINT)) / 1e15 AS score
 FROM scored JOIN interval_of ON value > above AND value <= at_most

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tracestat.api.memoryfulness import memoryfulness
     from tracestat.api.reproduce import reproduce
     from tracestat.api.residual import residual
+    from tracestat.api.sections import summary_section
     from tracestat.api.sessions import session_timeline
     from tracestat.api.summaries import summary
     from tracestat.errors import TracestatError, UsageError
@@ -42,6 +43,7 @@ __all__ = [
     "residual",
     "session_timeline",
     "summary",
+    "summary_section",
     "survival_curve",
     "synth_trace",
 ]
@@ -63,6 +65,7 @@ _HOME = {
     "residual": ("tracestat.api.residual", "residual"),
     "session_timeline": ("tracestat.api.sessions", "session_timeline"),
     "summary": ("tracestat.api.summaries", "summary"),
+    "summary_section": ("tracestat.api.sections", "summary_section"),
     "survival_curve": ("tracestat.api.curves", "survival_curve"),
     "synth_trace": ("tracestat.synth", "synth_trace"),
 }

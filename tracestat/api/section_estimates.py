@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tracestat.durations.section_figures import RATIOS, RULES, TIMEOUTS, TOTALS, VALUES, Rule, Section, Values
 from tracestat.durations.tracelab import quantile_of_counts
 from tracestat.results import NOT_AVAILABLE, Bounds, Interval
-from tracestat.results.sections import Figure, Sweep, TimeoutPoint
+from tracestat.results.sections import SectionFigure, TimeoutPoint, TimeoutSweep
 from tracestat.survival.clustered import clustered_curve
 from tracestat.survival.curve import kaplan_meier_counts
 from tracestat.survival.sweep import SweepSums, clustered_ratio, effective_timeout, sweep_at
@@ -48,15 +48,15 @@ def codes_of(frame: pl.DataFrame) -> NDArray[np.intp]:
 
 def _figure(
     name: str, unit: str, what: str, both: Mapping[Rule, tuple[Interval, int]], item: str | None = None
-) -> Figure:
+) -> SectionFigure:
     missing = (NOT_AVAILABLE, 0)
     (lab, n_lab), (own, n_own) = (both.get(rule, missing) for rule in RULES)
-    return Figure(
+    return SectionFigure(
         name=name, item=item, unit=unit, what=what, tracelab=lab, tracestat=own, n_tracelab=n_lab, n_tracestat=n_own
     )
 
 
-def ratio_figures(section: Section, frames: Frames) -> list[Figure]:
+def ratio_figures(section: Section, frames: Frames) -> list[SectionFigure]:
     """Make the ratios and totals of a section from its sums per session, by each set of rules."""
     figures = []
     for ratio in RATIOS[section]:
@@ -77,7 +77,7 @@ def ratio_figures(section: Section, frames: Frames) -> list[Figure]:
     return figures
 
 
-def residual_figures(frames: Mapping[str, Frames]) -> list[Figure]:
+def residual_figures(frames: Mapping[str, Frames]) -> list[SectionFigure]:
     """Make the times of calls that have both clocks, by tool (``all`` first)."""
     figures = []
     for item in sorted(frames, key=lambda name: (name != "all", name)):
@@ -120,7 +120,7 @@ def value_figures(
     section: Section,
     counts: Mapping[tuple[str, str | None], Frames],
     influence: Mapping[tuple[str, str | None], Frames],
-) -> list[Figure]:
+) -> list[SectionFigure]:
     """Make means and quantiles of single values, by statistic and item, by each set of rules."""
     figures = []
     for spec in VALUES[section]:
@@ -135,7 +135,7 @@ def _order(frames: Frames) -> int:
     return -sum(int(frame["n_event"].sum()) for frame in frames.values())
 
 
-def _of_values(spec: Values, item: str | None, counts: Frames, influence: Frames) -> list[Figure]:
+def _of_values(spec: Values, item: str | None, counts: Frames, influence: Frames) -> list[SectionFigure]:
     mean: dict[Rule, tuple[Interval, int]] = {}
     quantiles: dict[float, dict[Rule, tuple[Interval, int]]] = {q: {} for q in spec.quantiles}
     for rule, frame in counts.items():
@@ -171,7 +171,7 @@ def _moved(found: Interval, value: float) -> Interval:
     return replace(found, value=value, low=low, high=high, session=session, developer=developer)
 
 
-def sweep_of(rule: Rule, frame: pl.DataFrame, seed: int) -> tuple[Sweep, list[str]]:
+def sweep_of(rule: Rule, frame: pl.DataFrame, seed: int) -> tuple[TimeoutSweep, list[str]]:
     """Make the time-out sweep of one group, and say what it lacks."""
     notes: list[str] = []
     ids, session = np.unique(frame["session_pk"].to_numpy(), return_inverse=True)
@@ -201,7 +201,7 @@ def sweep_of(rule: Rule, frame: pl.DataFrame, seed: int) -> tuple[Sweep, list[st
     if timeout is None and n_steps:
         notes.append(f"{rule}: no time-out from 1 s to 4 h makes an ideal cache hit as often as the deployed one")
     points = tuple(_point(sums, one) for one in TIMEOUTS)
-    return Sweep(
+    return TimeoutSweep(
         rule=rule,
         n_steps=n_steps,
         deployed_hit_rate=clustered_ratio(sums.prefix, sums.tokens, developer, share=True),

@@ -33,11 +33,11 @@ from tracestat.results import NOT_AVAILABLE, Interval
 from tracestat.results.sections import (
     CacheSummary,
     CommandsSummary,
-    Figure,
+    SectionFigure,
     SectionGroup,
     SectionResult,
     SessionsSummary,
-    Sweep,
+    TimeoutSweep,
 )
 from tracestat.survival.headline import ENOUGH_CLUSTERS, FEW_DEVELOPERS
 
@@ -61,6 +61,8 @@ _RULES = (
 )
 _NOTES: dict[Section, tuple[str, ...]] = {
     "sessions": (
+        "rule tracelab: parts may overlap and exceed the whole; one session_id of two developers is one session, whose "
+        "steps step back in time",
         "rule tracelab counts a tool that asks a person as tools; rule tracestat as human, and says how much it is",
         "rule tracelab knows no generation of a step that lists its own results before its output (Codex since 0.130); "
         "rule tracestat takes the time of results from their calls",
@@ -166,7 +168,7 @@ def _groups(
         figures += value_figures(section, counts.get(place, {}), influence.get(place, {}))
         if place in at_once:
             figures.append(_most_at_once(at_once[place]))
-        swept: list[Sweep] = []
+        swept: list[TimeoutSweep] = []
         notes: list[str] = []
         for rule, frame in sorted(sweeps.get(key, {}).items()):
             sweep, more = sweep_of(rule, frame, seed)
@@ -183,12 +185,12 @@ def _by_statistic(frame: pl.DataFrame, keys: Sequence[str]) -> dict[tuple[Any, .
     return found
 
 
-def _most_at_once(frames: dict[Rule, pl.DataFrame]) -> Figure:
+def _most_at_once(frames: dict[Rule, pl.DataFrame]) -> SectionFigure:
     most = {
         rule: (float(frame["most_active"].item()), int(frame["n_sessions"].item())) for rule, frame in frames.items()
     }
     values = {rule: Interval(most[rule][0]) if rule in most else NOT_AVAILABLE for rule in RULES}
-    return Figure(
+    return SectionFigure(
         name="sessions.most_at_once",
         item=None,
         unit="count",
@@ -204,8 +206,8 @@ def _group(
     section: Section,
     key: dict[str, Any],
     frames: dict[Rule, pl.DataFrame],
-    figures: list[Figure],
-    sweeps: list[Sweep],
+    figures: list[SectionFigure],
+    sweeps: list[TimeoutSweep],
     notes: list[str],
     min_n: int,
 ) -> SectionGroup:
@@ -234,7 +236,7 @@ def _group(
     )
 
 
-def _bare(figure: Figure) -> Figure:
+def _bare(figure: SectionFigure) -> SectionFigure:
     """Keep the counts of a group that is too small, and nothing else."""
     if figure.unit == "count" and not figure.tracestat.method and "." not in figure.name:
         return figure

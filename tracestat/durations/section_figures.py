@@ -108,7 +108,12 @@ RATIOS: Mapping[Section, tuple[Ratio, ...]] = {
             _OWN,
         ),
         Ratio(
-            "human_seconds_per_session", "human_seconds", "n_sessions", "seconds", "human time of a session", "timed"
+            "human_seconds_per_session",
+            "human_seconds",
+            "n_sessions",
+            "seconds",
+            "human time of a session, mean",
+            "timed",
         ),
         Ratio(
             "generation_seconds_per_step", "step_generation_seconds", "n_steps", "seconds", "generation per step, mean"
@@ -119,11 +124,11 @@ RATIOS: Mapping[Section, tuple[Ratio, ...]] = {
         Ratio(
             "human_waits.time_within_5min", "wait_seconds_5min", "wait_seconds", "share", "their share of the waiting"
         ),
-        Ratio("human_waits.time_within_1h", "wait_seconds_1h", "wait_seconds", "share", "those of 1 h: of the waiting"),
+        Ratio("human_waits.time_within_1h", "wait_seconds_1h", "wait_seconds", "share", "those of 1 h: share of it"),
         Ratio("sessions.without_wait", "no_wait", "n_sessions", "share", "sessions without a human wait"),
         Ratio("sessions.multiround", "multiround", "n_sessions", "share", "sessions of several steps"),
         Ratio("sessions.compacted", "compacted", "n_sessions", "share", "sessions with a compaction"),
-        Ratio("compactions_per_session", "n_compactions", "n_sessions", "count", "compactions of a session"),
+        Ratio("compactions_per_session", "n_compactions", "n_sessions", "count", "compactions per session, mean"),
     ),
     "cache": (
         Ratio("hit_rate", "prefix_tokens", "tokens", "share", "hit rate, of tokens"),
@@ -169,7 +174,7 @@ VALUES: Mapping[Section, tuple[Values, ...]] = {
     ),
     "cache": (
         Values("idle_before_user_seconds", "seconds", "idle before a message", (0.5, 0.9)),
-        Values("idle_before_low_hit_user_seconds", "seconds", "  where the hit rate is below 10 %", (0.5, 0.9)),
+        Values("idle_before_low_hit_user_seconds", "seconds", "  hit rate below 10 %", (0.5, 0.9)),
         Values("idle_before_tool_seconds", "seconds", "idle before a tool's result", (0.5, 0.9)),
         Values("prefix_tokens", "tokens", "prefix of a step", (0.5,)),
         Values("append_tokens", "tokens", "appended by a step", (0.5,)),

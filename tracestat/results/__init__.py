@@ -44,6 +44,16 @@ if TYPE_CHECKING:
     )
     from tracestat.results.reproduce import ReproducedFigure, ReproduceResult
     from tracestat.results.residual import ResidualGroup, ResidualPoint, ResidualResult
+    from tracestat.results.sections import (
+        CacheSummary,
+        CommandsSummary,
+        SectionFigure,
+        SectionGroup,
+        SectionResult,
+        SessionsSummary,
+        TimeoutPoint,
+        TimeoutSweep,
+    )
     from tracestat.results.summary import HumanShare, Over, SummaryGroup, SummaryResult
     from tracestat.results.survival import CurvePoint, SurvivalGroup, SurvivalResult
     from tracestat.results.timeline import Bar, SessionFacts, StateTotal, TimelineResult
@@ -54,7 +64,9 @@ __all__ = [
     "Bar",
     "Bin",
     "Bounds",
+    "CacheSummary",
     "CallsResult",
+    "CommandsSummary",
     "Contrast",
     "CurvePoint",
     "DeadlineAtom",
@@ -86,7 +98,11 @@ __all__ = [
     "RiseFamily",
     "RiseLimit",
     "RoundsLeft",
+    "SectionFigure",
+    "SectionGroup",
+    "SectionResult",
     "SessionFacts",
+    "SessionsSummary",
     "Slopes",
     "StartWait",
     "StateTotal",
@@ -95,6 +111,8 @@ __all__ = [
     "SurvivalGroup",
     "SurvivalResult",
     "TimelineResult",
+    "TimeoutPoint",
+    "TimeoutSweep",
     "TraceInfo",
     "Turns",
     "UpperRange",
@@ -159,6 +177,16 @@ _HOME = {
         "ResidualResult",
     ),
     "reproduce": ("ReproduceResult", "ReproducedFigure"),
+    "sections": (
+        "CacheSummary",
+        "CommandsSummary",
+        "SectionFigure",
+        "SectionGroup",
+        "SectionResult",
+        "SessionsSummary",
+        "TimeoutPoint",
+        "TimeoutSweep",
+    ),
     "summary": (
         "HumanShare",
         "Over",

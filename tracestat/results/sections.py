@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 __all__ = [
     "CacheSummary",
     "CommandsSummary",
-    "Figure",
+    "SectionFigure",
     "SectionGroup",
     "SectionResult",
     "SessionsSummary",
-    "Sweep",
     "TimeoutPoint",
+    "TimeoutSweep",
 ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
+class SectionFigure:
     """One number by TraceLab's rules and by ours.
 
     Attributes
@@ -66,7 +66,7 @@ class TimeoutPoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sweep:
+class TimeoutSweep:
     """The time-out sweep by one set of rules, and the deployed cache beside it.
 
     Attributes
@@ -97,10 +97,10 @@ class Sweep:
 class SectionGroup(Group):
     """The figures of one group; ``sweeps`` are there in section cache alone."""
 
-    figures: tuple[Figure, ...]
-    sweeps: tuple[Sweep, ...] = ()
+    figures: tuple[SectionFigure, ...]
+    sweeps: tuple[TimeoutSweep, ...] = ()
 
-    def figure(self, name: str, item: str | None = None) -> Figure:
+    def figure(self, name: str, item: str | None = None) -> SectionFigure:
         """Give a figure by its name.
 
         Raises

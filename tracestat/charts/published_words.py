@@ -14,7 +14,7 @@ def _number(value: float, *, timed: bool) -> str:
     """Write three digits that count, or a whole number whole where it is no time."""
     if value == 0 or (abs(value) >= 100 and abs(value) < 1e15) or (not timed and float(value).is_integer()):
         return f"{value:,.0f}"
-    digits = 1 if abs(value) >= 10 else 2 if abs(value) >= 0.1 else 3
+    digits = 1 if abs(value) >= 9.995 else 2 if abs(value) >= 0.1 else 3
     return f"{value:.{digits}f}" if abs(value) >= 0.001 else f"{value:.2g}"
 
 

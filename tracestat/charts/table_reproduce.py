@@ -89,33 +89,58 @@ def _table(title: str, rows: Sequence[ReproducedFigure], before: int) -> Table:
         Column("range", "left", "wrap"),
         Column("verdict", "left", "wrap"),
     )
-    cells = []
-    notes: list[str] = []
-    for number, row in enumerate(rows, start=before + 1):
-        ours = ours_words(row.ours, row.unit)
-        cells.append(
-            (
-                str(number),
-                f"{_WHO.get(row.provider or '', '')}{row.statement}",
-                printed_words(row),
-                ours,
-                range_words(row.range, row.unit),
-                row.verdict,
-            )
+    numbered = list(enumerate(rows, start=before + 1))
+    cells = tuple(
+        (
+            str(number),
+            f"{_WHO.get(row.provider or '', '')}{row.statement}",
+            printed_words(row),
+            ours_words(row.ours, row.unit),
+            range_words(row.range, row.unit),
+            row.verdict,
         )
-        notes += _lines(number, row)
+        for number, row in numbered
+    )
     method = headline_method([row.ours for row in rows])
-    return Table(title, columns, tuple(cells), (), (*notes, *([method] if method else [])))
+    notes = (*_made(numbered), *_nearest(numbered), *_told(numbered), *([method] if method else []))
+    return Table(title, columns, cells, (), notes)
 
 
-def _lines(number: int, row: ReproducedFigure) -> list[str]:
-    """Say how a row was made: its definition, the one that comes nearest, and the command."""
-    told = f"#{number} {row.id}: {row.definition or MISSING}"
-    if row.nearest_definition is not None and row.nearest_definition != row.definition and row.nearest is not None:
-        told += f"; nearest {measured(row.nearest, row.unit)}: {row.nearest_definition}"
-    for more in (row.note, row.why):
-        told += f" ({more})" if more else ""
-    return [told, f"  {row.command}"]
+Numbered = Sequence[tuple[int, ReproducedFigure]]
+
+
+def _made(numbered: Numbered) -> list[str]:
+    """Name the definition of each row, and below it the commands that print them."""
+    groups: dict[str | None, dict[str, list[str]]] = {}
+    for number, row in numbered:
+        commands = groups.setdefault(row.definition, {})
+        commands.setdefault(row.command, []).append(f"#{number} {row.id}")
+    lines = []
+    for definition, commands in groups.items():
+        lines.append(f"{definition or MISSING}:")
+        for command, whose in commands.items():
+            lines += [f"  {', '.join(whose)}:", f"    {command}"]
+    return lines
+
+
+def _nearest(numbered: Numbered) -> list[str]:
+    """Name the definition that comes nearest to the published number, where it is another one."""
+    found: dict[str, list[str]] = {}
+    for number, row in numbered:
+        if row.nearest_definition not in (None, row.definition) and row.nearest is not None:
+            words = f"#{number} {measured(row.nearest, row.unit)}"
+            found.setdefault(str(row.nearest_definition), []).append(words)
+    return [f"nearest: {', '.join(whose)}: {definition}" for definition, whose in found.items()]
+
+
+def _told(numbered: Numbered) -> list[str]:
+    """Say what else a reader must know of single rows, and why a number is missing."""
+    found: dict[str, list[str]] = {}
+    for number, row in numbered:
+        for words in (row.note, row.why):
+            if words:
+                found.setdefault(words, []).append(f"#{number}")
+    return [f"{', '.join(whose)}: {words}" for words, whose in found.items()]
 
 
 def _unanswered(rows: Sequence[ReproducedFigure]) -> list[str]:

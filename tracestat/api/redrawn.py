@@ -10,42 +10,60 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tracestat.api.common import excluded_of, head_of
-from tracestat.api.curves import curves_of
-from tracestat.api.log_parts import share_of_sums
+from tracestat.api.reproduce import reproduce
 from tracestat.api.residual import residual
 from tracestat.charts.captions import left_out
 from tracestat.charts.figures import FigureRow, Redrawn
 from tracestat.charts.figures_residual import MEAN, MEAN_AT, MEDIAN, MEDIAN_AT
 from tracestat.charts.words import counted
 from tracestat.durations import Selection, select, summary_shares
+from tracestat.errors import TracestatError
 from tracestat.published import Figure, load_published
 from tracestat.queries import data_path
-from tracestat.results import NOT_AVAILABLE, Group, Head, Interval, ResidualPoint
-from tracestat.survival.headline import complement
+from tracestat.results import Group, Head, ResidualPoint
 
 if TYPE_CHECKING:
     from tracestat.store import Trace
 
-__all__ = ["about", "command_of", "published", "residual_life", "shares", "size_of", "theirs"]
+__all__ = [
+    "about",
+    "command_of",
+    "published",
+    "published_value",
+    "reproduced",
+    "residual_life",
+    "shares",
+    "size_of",
+    "theirs",
+]
 
 CLAUDE = "provider = 'claude'"
-_MINUTE = 60.0
 _PUBLISHED_MEANS = ("article.mrl.4", "article.mrl.25", "article.mrl.146")
-_APPROVALS = ("AskUserQuestion", "ExitPlanMode")
 
 
 def published(name: str) -> Figure:
     """Give a published number by its id."""
-    return next(figure for figure in load_published().figures if figure.id == name)
+    for figure in load_published().figures:
+        if figure.id == name:
+            return figure
+    raise TracestatError(f"published.json: no figure {name}; the file is of another version, install tracestat anew")
+
+
+def published_value(name: str) -> float:
+    """Give the value of a published number by its id."""
+    value = published(name).value
+    if value is None:
+        raise TracestatError(f"published.json: no value of {name}; the file is of another version")
+    return value
 
 
 def command_of(trace: Trace, command: str, *options: str) -> str:
     """Give the command that prints the numbers of a figure; the bundled sample needs no name."""
     sample = trace.synthetic and trace.shown == data_path("sample.jsonl.gz").name
-    words = ["tracestat", command, *([] if sample else [trace.shown]), *options]
+    # a folder of logs is not named: it could tell what somebody works on
+    named = [] if sample else ["--mine"] if trace.shown.startswith("logs/") else [trace.shown]
+    words = ["tracestat", command, *named, *options]
     return " ".join(map(_quoted, words))
 
 
@@ -67,46 +85,48 @@ def size_of(group: Group) -> str:
 
 def shares(trace: Trace) -> Redrawn:
     """Compare the shares of short and of long waits, the time that these hold, and the time of approvals."""
-    pauses = select(trace, rows="all", by="none", where=CLAUDE)
-    within, n_pauses = _share_of_rows(trace, pauses, 1.0)
-    of_pauses = head_of(trace, pauses, "figures", excluded=excluded_of(trace, pauses).counts)
-    calls = select(trace, definition="tracelab", by="none", where=CLAUDE)
-    below, n_calls = _share_of_rows(trace, calls, _MINUTE)
-    of_time = _share_of_time(trace, calls)
-    head = head_of(trace, calls, "figures", excluded=excluded_of(trace, calls).counts)
-    approvals = _share_of_approvals(trace, calls)
-    wall, positive = "wall clock, all rows", "effective clock, positive, copies kept"
-    rows = (
-        _share("article.lt1s", "pauses that end within 1 s", wall, within, n_pauses),
-        _share("article.gt1m.calls", "calls that last over a minute", positive, complement(below), n_calls),
-        _share("article.gt1m.time", "time that these calls hold", positive, of_time, n_calls),
-        _share("article.approval", f"time of {_APPROVALS[0]} and {_APPROVALS[1]}", positive, approvals, n_calls),
+    asked = (
+        ("article.lt1s", "pauses that end within 1 s"),
+        ("article.gt1m.calls", "calls that last over a minute"),
+        ("article.gt1m.time", "time that these calls hold"),
+        ("article.approval", "time of calls that wait for approval"),
     )
+    rows = tuple(reproduced(trace, name, quantity=quantity) for name, quantity in asked)
+    pauses = select(trace, rows="all", by="none", where=CLAUDE)
+    lines = [_counts(trace, pauses)]
+    calls = select(trace, definition="tracelab", by="none", where=CLAUDE)
+    lines.append(_counts(trace, calls))
+    head = head_of(trace, calls, "figures")
     return Redrawn(
         name="shares",
         title="Claude: short waits, long waits and the time they hold",
         head=head,
         rows=rows,
         command=command_of(trace, "reproduce", "--source", "article"),
-        lines=(
-            f"{counted(n_pauses, 'pause')}; {left_out(of_pauses)}",
-            f"{counted(n_calls, 'call')}; {left_out(head)}",
-            about(head),
-        ),
+        lines=(*lines, about(head)),
     )
 
 
-def _share(name: str, quantity: str, definition: str, ours: Interval, n: int) -> FigureRow:
-    figure = published(name)
+def _counts(trace: Trace, selection: Selection) -> str:
+    """Say how many rows there are and which were left out; the selection is the one made last."""
+    head = head_of(trace, selection, "figures", excluded=excluded_of(trace, selection).counts)
+    n = int(summary_shares(trace, selection, 0.0)["n"].sum())
+    return f"{counted(n, selection.unit)} of Claude; {left_out(head)}"
+
+
+def reproduced(trace: Trace, name: str, *, quantity: str, panel: str = "", seed: int = 0) -> FigureRow:
+    """Give a published number beside ours, as ``reproduce`` has them."""
+    row = next(row for row in reproduce(trace, only=name, seed=seed).rows if row.id == name)
+    # the provider stands in the title
+    definition = (row.definition or "").partition("; ")[2] or row.definition or ""
     return FigureRow(
-        panel="",
+        panel=panel,
         quantity=quantity,
-        unit=figure.unit,
-        ours=ours,
-        n=n,
+        unit=row.unit,
+        ours=row.ours,
         definition=definition,
-        note="no rows of Claude" if ours.value is None else "",
-        **theirs(figure),
+        note=row.why or row.verdict,
+        **theirs(published(name)),
     )
 
 
@@ -116,38 +136,9 @@ def theirs(figure: Figure) -> dict[str, Any]:
     return {"published": figure.value, "printed": figure.printed, **low_high}
 
 
-def _share_of_rows(trace: Trace, selection: Selection, seconds: float) -> tuple[Interval, int]:
-    """Give the share of rows that end within so many seconds, and the number of rows."""
-    for curve in curves_of(trace, selection).values():
-        n = curve.curve.n_event + curve.curve.n_censored
-        return curve.within([seconds])[0], int(n.sum())
-    return NOT_AVAILABLE, 0
-
-
-def _share_of_time(trace: Trace, selection: Selection) -> Interval:
-    sums = summary_shares(trace, selection, _MINUTE)
-    return _ratio(sums["seconds"].to_numpy(), sums["seconds_over"].to_numpy(), sums["developer_id"].to_numpy())
-
-
-def _share_of_approvals(trace: Trace, whole: Selection) -> Interval:
-    """Give the share of the time of all rows that waits for a person to approve."""
-    of_all = summary_shares(trace, whole, _MINUTE)
-    part = select(trace, definition="tracelab", by="none", where=f"{CLAUDE} AND tool IN {_APPROVALS!r}")
-    own = summary_shares(trace, part, _MINUTE).select("session_pk", approvals="seconds")
-    both = of_all.join(own, on="session_pk", how="left").fill_null(0)
-    return _ratio(both["seconds"].to_numpy(), both["approvals"].to_numpy(), both["developer_id"].to_numpy())
-
-
-def _ratio(whole: np.ndarray, part: np.ndarray, developer: np.ndarray) -> Interval:
-    if not whole.size or not whole.sum():
-        return NOT_AVAILABLE
-    codes = np.unique(developer, return_inverse=True)[1].astype(np.intp)
-    return share_of_sums(whole.astype(np.float64), part.astype(np.float64), codes)
-
-
 def residual_life(trace: Trace) -> Redrawn:
     """Compare the mean time that remains with the published means, and show it with the median over all times."""
-    elapsed = {name: published(f"{name}.elapsed").value for name in _PUBLISHED_MEANS}
+    elapsed = {name: published_value(f"{name}.elapsed") for name in _PUBLISHED_MEANS}
     result = residual(trace, elapsed=list(elapsed.values()), by="none", where=CLAUDE, rows="tool")
     head = result.head
     rows: list[FigureRow] = []

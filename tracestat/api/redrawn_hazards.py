@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tracestat.api.deadlines import deadlines
 from tracestat.api.hazards import hazard
-from tracestat.api.redrawn import about, command_of, published, size_of, theirs
+from tracestat.api.redrawn import about, command_of, published_value, reproduced, size_of
 from tracestat.charts.captions import left_out
 from tracestat.charts.figures import FigureRow, Redrawn
 from tracestat.charts.figures_deadlines import AROUND, ATOM, ON_LIMIT, PLACE, SHARE, SMOOTH
@@ -17,24 +17,22 @@ from tracestat.charts.figures_hazard import FIT, HAZARD, SLOPE
 from tracestat.charts.hazard import fitted_line
 from tracestat.charts.rises import verdict
 from tracestat.charts.words import counted, p_value
-from tracestat.published import Figure, load_published
-from tracestat.results import DeadlinesGroup, HazardGroup, Interval, NamedLimit
+from tracestat.published import load_published
+from tracestat.results import NOT_AVAILABLE, DeadlinesGroup, HazardGroup, Interval, NamedLimit
 
 if TYPE_CHECKING:
     from tracestat.store import Trace
 
 __all__ = ["deadline_hazards", "hazards"]
 
-_NEAR = 0.2  # log distance within which an atom is the published one, start-up included
-
 
 def hazards(trace: Trace, *, seed: int = 0) -> Redrawn:
     """Compare the log-log slope of every tool class with the published range, and show the hazards."""
     result = hazard(trace, by="tool_class", seed=seed)
     groups = sorted(result.groups, key=lambda group: (group.deadlines_cut.slope.poisson.value is None, -group.n))
-    steepest, flattest = published("article.hazard_slope.steepest"), published("article.hazard_slope.flattest")
-    rows = [row for group in groups for row in _class_rows(group, steepest.value, flattest.value)]
-    n_bins = round(published("article.hazard_bins").value)
+    steepest, flattest = (published_value(f"article.hazard_slope.{end}") for end in ("steepest", "flattest"))
+    rows = [row for group in groups for row in _class_rows(group, steepest, flattest)]
+    n_bins = round(published_value("article.hazard_bins"))
     head = result.head
     return Redrawn(
         name="hazard",
@@ -44,8 +42,8 @@ def hazards(trace: Trace, *, seed: int = 0) -> Redrawn:
         command=command_of(trace, "hazard", "--by", "tool_class"),
         lines=(
             f"{head.unit}, {head.clock} clock, {head.rows} rows; {left_out(head)}",
-            f"{n_bins} log bins, deadlines cut; article, section 1: every class between {steepest.value:g} and "
-            f"{flattest.value:g} (grey), no significant rise",
+            f"{n_bins} log bins, deadlines cut; article, section 1: every class between {steepest:g} and "
+            f"{flattest:g} (grey), no significant rise",
             "dashed: the fitted power law on its range; grey around it: what slopes of the article's range would give",
             about(head),
         ),
@@ -130,23 +128,27 @@ def _law_rows(name: str, group: HazardGroup, slopes: Sequence[float]) -> list[Fi
     return rows
 
 
-def deadline_hazards(trace: Trace) -> Redrawn:
+def deadline_hazards(trace: Trace, *, seed: int = 0) -> Redrawn:
     """Show the hazard around the published deadlines, and compare the share of Codex pauses that end on one."""
-    result = deadlines(trace, by="provider")
+    result = deadlines(trace, by="provider", seed=seed)
     head = result.head
     scans = {str(group.key["provider"]): group for group in result.groups if group.mode == "scan"}
     rows: list[FigureRow] = []
     for provider, name in (("codex", "Codex"), ("claude", "Claude")):
         figures = load_published().select(only=f"article.deadlines.{provider}.")
         if provider in scans:
-            rows += _around(name, scans[provider], [figure.value for figure in figures])
-        rows += [_place(name, figure, scans.get(provider)) for figure in figures]
-    exact = next((g for g in result.groups if g.mode == "status" and g.key["provider"] == "codex"), None)
+            rows += _around(name, scans[provider], [published_value(figure.id) for figure in figures])
+        rows += [reproduced(trace, figure.id, quantity=PLACE, panel=name, seed=seed) for figure in figures]
     codex = scans.get("codex")
-    rows += [
-        _on_deadline("last result says that it still runs", exact, published("article.deadline_share.codex")),
-        _on_deadline("ends beyond a smooth hazard, by the scan", codex, None),
-    ]
+    scanned = FigureRow(
+        panel="Codex",
+        quantity=SHARE,
+        unit="fraction",
+        ours=codex.share_on_deadline if codex is not None else NOT_AVAILABLE,
+        definition="tool pauses beyond a smooth hazard, by the scan",
+        note="" if codex is not None else "no pauses of Codex",
+    )
+    rows += [reproduced(trace, "article.deadline_share.codex", quantity=SHARE, panel="Codex", seed=seed), scanned]
     return Redrawn(
         name="deadlines",
         title="Hazard of pauses around the deadlines of the harnesses",
@@ -207,26 +209,3 @@ def _tested(limit: NamedLimit) -> str:
     if limit.expected is not None:
         where += f", {limit.expected:,.1f} expected"
     return f"{where}, {p_value(limit.p_adjusted)} (Holm)" if limit.p_adjusted is not None else f"{where}, not testable"
-
-
-def _place(name: str, figure: Figure, group: DeadlinesGroup | None) -> FigureRow:
-    """Give the place at which the scan finds pauses that end together, next to a published one."""
-    near = [
-        atom
-        for atom in (group.atoms if group is not None else ())
-        if atom.known_limit == figure.value or abs(math.log(atom.seconds / figure.value)) < _NEAR
-    ]
-    best = min(near, key=lambda atom: abs(atom.seconds - figure.value), default=None)
-    row = FigureRow(panel=name, quantity=PLACE, unit="s", definition="scan, false discovery rate 1 %")
-    if best is None:
-        note = "no rows" if group is None else "the scan finds nothing there"
-        return replace(row, note=note, **theirs(figure))
-    found = replace(row, at=best.seconds, at_low=best.window[0], at_high=best.window[1], n=best.events)
-    return replace(found, ours=Interval(best.seconds), note=best.label or "", **theirs(figure))
-
-
-def _on_deadline(definition: str, group: DeadlinesGroup | None, figure: Figure | None) -> FigureRow:
-    row = FigureRow(panel="Codex", quantity=SHARE, unit="fraction", definition=definition, note="no pauses of Codex")
-    if group is not None:
-        row = replace(row, ours=group.share_on_deadline, n=group.n, note="; ".join(group.notes))
-    return replace(row, **theirs(figure)) if figure is not None else row

@@ -33,7 +33,7 @@ def draw_deadlines(figure: Redrawn) -> alt.TopLevelMixin:
     title = heading(
         figure.title, captions(figure, [*hazards, *figure.of(SHARE)], "bands and whiskers"), figure.head, _WIDTH
     )
-    parts: list[alt.TopLevelMixin] = [
+    parts: list[Any] = [
         _panel(figure, panel) for panel in figure.panels if any(row.ours.value for row in figure.of(AROUND, panel))
     ]
     shares = figure.of(SHARE)

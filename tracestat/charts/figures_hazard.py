@@ -55,7 +55,7 @@ def draw_hazards(figure: Redrawn) -> alt.TopLevelMixin:
         name = titled(drawn(panel), figure.head)
         above = panel_title(name, told[place], _WIDTH, rows=max(tall[first : first + _COLUMNS]))
         hazards.append(_hazard(figure, panel, above, times, rates))
-    parts: list[alt.TopLevelMixin] = [_slopes(slopes, titled("slope of ln hazard on ln time", figure.head))]
+    parts: list[Any] = [_slopes(slopes, titled("slope of ln hazard on ln time", figure.head))]
     if hazards:
         parts.append(alt.concat(*hazards, columns=_COLUMNS, spacing=26))
     return finished(alt.vconcat(*parts, spacing=26), title)

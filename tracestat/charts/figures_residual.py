@@ -74,12 +74,11 @@ def draw_residual_life(figure: Redrawn) -> alt.TopLevelMixin:
         ),
     ]
     # labels stand on two sides of the points, so that near ones can be told apart
-    for side, name, align in ((9, THEIRS, "left"), (-9, OURS, "right")):
-        layers.append(
-            points.transform_filter(alt.datum.who == name)
-            .mark_text(fontSize=11, align=align, dx=side, dy=side, color=INK if name == THEIRS else COLORS[0])
-            .encode(x=x, y=y("y"), text="text:N")
-        )
+    theirs, ours = (points.transform_filter(alt.datum.who == name) for name in (THEIRS, OURS))
+    layers += [
+        theirs.mark_text(fontSize=11, align="left", dx=9, dy=9, color=INK).encode(x=x, y=y("y"), text="text:N"),
+        ours.mark_text(fontSize=11, align="right", dx=-9, dy=-9, color=COLORS[0]).encode(x=x, y=y("y"), text="text:N"),
+    ]
     chart = alt.LayerChart(layer=layers).properties(width=_WIDTH, height=_HEIGHT)
     return finished(chart, title)
 

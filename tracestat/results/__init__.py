@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         NamedLimit,
         WholeSecond,
     )
+    from tracestat.results.fit import FitGroup, FitResult, LawBin, LawFit, QuantilePair
     from tracestat.results.hazard import (
         Bin,
         Contrast,
@@ -74,6 +75,8 @@ __all__ = [
     "DeadlinesCut",
     "DeadlinesGroup",
     "DeadlinesResult",
+    "FitGroup",
+    "FitResult",
     "Group",
     "HazardGroup",
     "HazardPiece",
@@ -83,11 +86,14 @@ __all__ = [
     "Interval",
     "Json",
     "KeysResult",
+    "LawBin",
+    "LawFit",
     "LawPoint",
     "MemoryfulnessGroup",
     "MemoryfulnessResult",
     "NamedLimit",
     "Over",
+    "QuantilePair",
     "ReproduceResult",
     "ReproducedFigure",
     "ResidualGroup",
@@ -140,6 +146,7 @@ _HOME = {
         "NamedLimit",
         "WholeSecond",
     ),
+    "fit": ("FitGroup", "FitResult", "LawBin", "LawFit", "QuantilePair"),
     "hazard": (
         "Bin",
         "Contrast",

@@ -16,7 +16,18 @@ from scipy.special import ndtri
 
 from tracestat.synth.like_law import EDGE, LAST, Law
 
-__all__ = ["ELAPSED", "WINDOW", "apportion", "human_waits", "limited", "mean_left", "milliseconds", "stretch", "tails"]
+__all__ = [
+    "ELAPSED",
+    "WINDOW",
+    "apportion",
+    "deal",
+    "human_waits",
+    "limited",
+    "mean_left",
+    "milliseconds",
+    "stretch",
+    "tails",
+]
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -111,6 +122,39 @@ def limited(
 def _steps(n: int) -> Array:
     """Give the middles of n equal steps from 0 to 1."""
     return np.asarray((np.arange(n) + 0.5) / max(n, 1))
+
+
+def deal(order: Ints, owner: Ints, rng: np.random.Generator) -> Ints:
+    """Deal rows out to places like cards, so that every owner of places gets an even sample of them.
+
+    Parameters
+    ----------
+    order : array of int, shape (n,)
+        Rows, sorted by what is to be even.
+    owner : array of int, shape (n,)
+        Of each place.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    array of int, shape (n,)
+        The row of each place: a permutation of `order`.
+
+    Examples
+    --------
+    >>> dealt = deal(np.arange(6), np.array([0, 0, 0, 1, 1, 1]), np.random.default_rng(1))
+    >>> sorted(dealt.tolist()), [bool(abs(dealt[:3].mean() - 2.5) <= 1)]
+    ([0, 1, 2, 3, 4, 5], [True])
+    """
+    n = owner.size
+    place = rng.permutation(n)
+    by_owner = place[np.argsort(owner[place], kind="stable")]
+    sizes = np.bincount(owner)
+    rank = np.arange(n) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    part = (rank + np.repeat(rng.random(sizes.size), sizes)) / np.repeat(sizes, sizes)
+    out = np.empty(n, dtype=np.int64)
+    out[by_owner[np.argsort(part, kind="stable")]] = order
+    return out
 
 
 def mean_left(ms: Ints, elapsed: float, window: float = WINDOW) -> float | None:

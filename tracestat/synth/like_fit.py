@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 BASH_LIMITS = ((120.0, 0.2), (600.0, 0.35))
 """Limit in seconds and the share of Bash calls that run under it."""
-HUMAN_SIGMA = 1.4
+HUMAN_SIGMA = 1.0
 _SOLVED = (
     "article.mrl.4", "article.mrl.25", "article.mrl.146", "article.lt1s", "article.gt1m.calls", "article.approval",
 )  # fmt: skip
@@ -36,7 +36,8 @@ _BOUNDS = (
 )  # fmt: skip
 _STEEPEST, _FLATTEST = -2.5, -0.06
 """Local slopes of every class between the knots: always falling, so that no rise is significant."""
-_LONGEST_MEAN = 2e5  # seconds, of pauses above LAST: beyond it no Pareto law cut at four days has its mean
+_LONGEST_MEAN = 2e4  # seconds, of pauses above LAST: aimed at
+_LONGEST_MEAN_AT_MOST = 2e5
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +171,7 @@ class _Equations:
         return np.concatenate([
             _FLATTEST - (bends + max(slopes)),
             bends + min(slopes) - _STEEPEST,
-            [math.log(mean / (1.1 * LAST)), math.log(_LONGEST_MEAN / mean)],
+            [math.log(mean / (1.1 * LAST)), math.log(_LONGEST_MEAN_AT_MOST / mean)],
         ])  # fmt: skip
 
 
@@ -200,15 +201,19 @@ def fit(asked: Targets, shares: dict[str, float], calls_per_pause: float) -> Fit
 
     limits = tuple(asked.values[f"article.deadlines.claude.{t}s"] for t in (120, 600))
     equations = _Equations(asked, shares, calls_per_pause, limits)
-    start = np.array([0.1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.2, 0.04, 4.4])
+    start = np.array([0.1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.2, 0.03, 5.5])
     room = {"type": "ineq", "fun": equations.room}
+
+    def longest(x: Array) -> float:
+        """Prefer many long pauses to a few that hold as much time: one of them should not decide a share."""
+        return math.log(max(equations.found(x)[1], 1.0) / _LONGEST_MEAN) ** 2
 
     def search(at: Array, weight: float, held: NDArray[np.bool_]) -> Array:
         """Stay near the start, with some equations held and the misses of the others weighed."""
 
         def loss(x: Array) -> float:
             far = float(np.sum(((x - start) / _SPREAD) ** 2)) / 30.0
-            return far + weight * float(np.sum(np.log1p(equations.misses(x)[~held] ** 2)))
+            return far + longest(x) + weight * float(np.sum(np.log1p(equations.misses(x)[~held] ** 2)))
 
         # options of a library that is typed more narrowly than it is used
         how: dict[str, Any] = {"options": {"maxiter": 150, "ftol": 1e-8}, "bounds": _BOUNDS, "constraints": [room]}

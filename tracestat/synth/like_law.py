@@ -94,7 +94,7 @@ class Law:
         Returns
         -------
         array of float, shape (n,)
-            Seconds. What outlasts `LAST` follows a Pareto law of index 0.5, four days at most.
+            Seconds. What outlasts `LAST` follows a Pareto law of index 2, a day at most.
         """
         slow = 1.0 - self.fast
         with np.errstate(divide="ignore"):
@@ -105,7 +105,7 @@ class Law:
             out[below] = self.shortest * (EDGE / self.shortest) ** ((1.0 - left[below]) / self.fast)
         last = slow * np.exp(-self.cumulative[-1])
         beyond = left < last
-        out[beyond] = np.minimum(LAST * (last / left[beyond]) ** 2, 4 * 86_400.0)
+        out[beyond] = np.minimum(LAST * (last / left[beyond]) ** 0.5, 86_400.0)
         return np.asarray(out)
 
 

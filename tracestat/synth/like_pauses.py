@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tracestat.ingest.taxonomy import load_taxonomy
 from tracestat.synth.catalogue import Provider, Tool
 from tracestat.synth.commands import skeletons
-from tracestat.synth.like_durations import apportion, human_waits, limited, milliseconds, stretch, tails
+from tracestat.synth.like_durations import apportion, deal, human_waits, limited, milliseconds, stretch, tails
 from tracestat.synth.like_figures import CLASSES_WRITTEN, Targets
 from tracestat.synth.like_fit import BASH_LIMITS, HUMAN_SIGMA, Fit
 from tracestat.synth.like_law import LAST, Law
@@ -109,7 +109,7 @@ class _Draft:
                 self.add(np.full(cut, place), at, limit)
 
 
-def claude_pauses(asked: Targets, found: Fit, provider: Provider, n: int, rng: np.random.Generator) -> Pauses:
+def claude_pauses(asked: Targets, found: Fit, provider: Provider, owner: Ints, rng: np.random.Generator) -> Pauses:
     """Lay out Claude's pauses.
 
     Parameters
@@ -118,8 +118,8 @@ def claude_pauses(asked: Targets, found: Fit, provider: Provider, n: int, rng: n
     found : Fit
     provider : Provider
         Claude.
-    n : int
-        Pauses in all.
+    owner : array of int, shape (pauses,)
+        Developer of each pause.
     rng : numpy.random.Generator
         Decides the order, and nothing that a figure depends on.
 
@@ -128,6 +128,7 @@ def claude_pauses(asked: Targets, found: Fit, provider: Provider, n: int, rng: n
     Pauses
     """
     draft = _Draft(provider.tools)
+    n = owner.size
     humans = min(max(1, round(found.human_share * n)), n - 1)
     shares = class_shares(provider)
     limits = list(
@@ -159,12 +160,12 @@ def claude_pauses(asked: Targets, found: Fit, provider: Provider, n: int, rng: n
     tool = np.concatenate([*draft.tool, draft.of_class("human", humans, rng)])
     ms = np.concatenate([ms, waits])
     limit = np.concatenate([limit, np.full(humans, math.nan)])
-    order = rng.permutation(n)
+    order = deal(np.lexsort((ms, _classes(provider.tools)[tool])), owner, rng)
     return _finish(asked, provider, provider.tools, tool[order], ms[order], limit[order], beside_ms, None, rng)
 
 
 def codex_pauses(
-    asked: Targets, found: Fit, provider: Provider, chain: Chains, humans: int, rng: np.random.Generator
+    asked: Targets, found: Fit, provider: Provider, chain: Chains, owner: Ints, humans: int, rng: np.random.Generator
 ) -> Pauses:
     """Lay out Codex' pauses along the chains of launches and polls.
 
@@ -175,6 +176,8 @@ def codex_pauses(
     provider : Provider
         Codex.
     chain : Chains
+    owner : array of int, shape (pauses,)
+        Developer of each pause.
     humans : int
         Pauses that wait for a human.
     rng : numpy.random.Generator
@@ -214,15 +217,21 @@ def codex_pauses(
     )
     tool, limit = np.concatenate(draft.tool), np.concatenate(draft.limit)
     ms = milliseconds(np.concatenate(draft.seconds))
-    # each kind of place gets the pauses of its kind, in random order
+    # each kind of place gets the pauses of its kind
+    classes = _classes(tools)[tool]
     order = np.empty(chain.kind.size, dtype=np.int64)
     for is_poll in (False, True):
         for is_run in (False, True):
             places = np.flatnonzero((polls == is_poll) & (runs == is_run))
             these = np.flatnonzero(((tool == poll) == is_poll) & (~np.isnan(limit) == is_run))
-            order[places] = rng.permutation(these)
+            order[places] = deal(these[np.lexsort((ms[these], classes[these]))], owner[places], rng)
     beside_ms = _beside(asked.calls["codex"] - order.size, rng)
     return _finish(asked, provider, tools, tool[order], ms[order], limit[order], beside_ms, chain.launch, rng)
+
+
+def _classes(tools: tuple[Tool, ...]) -> Ints:
+    """Give each tool the number of its class."""
+    return np.unique([t.tool_class for t in tools], return_inverse=True)[1].astype(np.int64)
 
 
 def _limits(asked: Targets, provider: Provider, tool: str) -> list[tuple[float, float]]:

@@ -28,6 +28,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import count
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracestat.results import Json
 from tracestat.synth.catalogue import CLAUDE, CODEX
@@ -46,6 +47,8 @@ from tracestat.synth.tally import Tally
 from tracestat.synth.truth import Written
 
 __all__ = ["DEFAULT_SESSIONS", "FigureTruth", "LikeTruth", "write_like"]
+
+Ints = NDArray[np.int64]
 
 SCHEMA = "tracestat.synth_like_truth/1"
 DEFAULT_SESSIONS = 1000
@@ -170,19 +173,24 @@ def write_like(
     calling = {p: pauses_of(rounds[p], _pauses(asked, p, total[p])) for p in laid}
     n = {p: int(calling[p].sum()) for p in calling}
     found = fit(asked, class_shares(CLAUDE), asked.calls["claude"] / max(n["claude"], 1))
-    found, pauses = _pauses_of(asked, found, calling, seed)
     who = people(seed, asked.developers)
+    made, first = {}, 0
+    for name, provider in _PROVIDERS.items():
+        made[name] = [plan for plan, _ in plans(provider, seed, asked.sessions[name], first, members(provider, who))]
+        first += asked.sessions[name]
+    users = {d.user: i for i, d in enumerate(who)}
+    owner = {p: np.repeat([users[plan.developer.user] for plan in made[p]], calling[p]) for p in made}
+    found, pauses = _pauses_of(asked, found, calling, owner, seed)
     seen, done = Seen(), count(1)
     tallies = {name: Tally(provider) for name, provider in _PROVIDERS.items()}
-    every, first = sum(asked.sessions.values()), 0
-    for name, provider in _PROVIDERS.items():
+    every = sum(asked.sessions.values())
+    for name in _PROVIDERS:
         table = skeletons(name)
         reader = PauseReader(pauses[name], table)
         built = {s.text for s, slow in zip(table, heavy(name), strict=True) if slow}
-        made = plans(provider, seed, asked.sessions[name], first, members(provider, who))
         lines: list[str] = []
         size = 0
-        for (plan, _), n_rounds, n_calling in zip(made, rounds[name].tolist(), calling[name].tolist(), strict=True):
+        for plan, n_rounds, n_calling in zip(made[name], rounds[name].tolist(), calling[name].tolist(), strict=True):
             number = seen.session(name, plan.developer.user, n_rounds)
             tallies[name].begin(plan)
             for r in like_session(plan, n_rounds, n_calling, reader):
@@ -198,7 +206,6 @@ def write_like(
                 progress(next(done), every)
         if lines:
             write(("\n".join(lines) + "\n").encode())
-        first += asked.sessions[name]
     return LikeTruth(
         file=file,
         like="tracelab",
@@ -228,7 +235,9 @@ def _pauses(asked: Targets, provider: str, rounds: int) -> int:
     return max(sessions, most)
 
 
-def _pauses_of(asked: Targets, found: Fit, calling: dict[str, np.ndarray], seed: int) -> tuple[Fit, dict[str, Pauses]]:
+def _pauses_of(
+    asked: Targets, found: Fit, calling: dict[str, Ints], owner: dict[str, Ints], seed: int
+) -> tuple[Fit, dict[str, Pauses]]:
     """Lay out all pauses; tilt the classes at the ends of the range until their slopes come out as asked."""
     ends = {
         STEEPEST: asked.values["article.hazard_slope.steepest"],
@@ -244,8 +253,8 @@ def _pauses_of(asked: Targets, found: Fit, calling: dict[str, np.ndarray], seed:
         rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, 17])))
         chain = chains(calling["codex"], launch, share, rng)
         pauses = {
-            "claude": claude_pauses(asked, found, CLAUDE, n["claude"], rng),
-            "codex": codex_pauses(asked, found, CODEX, chain, humans, rng),
+            "claude": claude_pauses(asked, found, CLAUDE, owner["claude"], rng),
+            "codex": codex_pauses(asked, found, CODEX, chain, owner["codex"], humans, rng),
         }
         missing = {}
         for tool_class, wanted in ends.items():

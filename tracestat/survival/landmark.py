@@ -196,7 +196,7 @@ class LandmarkClusters:
         totals = [values.sum(axis=0) for values in (cells.events, cells.at_risk, cells.exposure)]
         whole_table = _life_table(*totals, width)
         self.means = windows.means(*whole_table)
-        self._floor, self._independent = _independent(*totals[:2], whole_table[1], windows)
+        self._floor, self._independent = _independent(*totals, *whole_table, windows)
         n = cells.events.shape[0]
         self._replicates = np.empty((n, self._first.size))
         self._gram = np.zeros((width.size + 1, width.size + 1))
@@ -303,13 +303,16 @@ def _log_ratio(S: Floats, whole: Floats) -> Floats:
     return np.where(whole > 0, np.where(S > 0, found, -_FAR), 0.0)
 
 
-def _independent(D: Floats, R: Floats, area: Floats, windows: _Windows) -> tuple[Floats, Floats]:
+def _independent(D: Floats, R: Floats, X: Floats, S: Floats, area: Floats, windows: _Windows) -> tuple[Floats, Floats]:
     """Give what independent rows would have (Greenwood): the error of the log of each mean, the variance of ln S."""
     left = R - D
     use = left > _NOBODY
     terms = np.where(use, D / (np.where(use, R, 1.0) * np.where(use, left, 1.0)), 0.0)
     held = windows.between(area)
-    later = np.maximum(held[:, None] + area[windows.first][:, None] - area[1:], 0.0)  # of each window, after each bin
+    # what of each window comes after the ends in each bin, which on average lie so far before its end
+    before = np.clip(np.divide(R * windows.width - X, D, out=np.zeros_like(D), where=D > 0), 0.0, windows.width)
+    after = area[1:] - S[1:] * before
+    later = np.maximum(held[:, None] + area[windows.first][:, None] - after, 0.0)
     later[np.arange(terms.size) < windows.first[:, None]] = 0.0
     error: Floats = np.sqrt(later**2 @ terms) / np.where(held > 0, held, np.inf)
     return error, np.concatenate([[0.0], np.cumsum(terms)])

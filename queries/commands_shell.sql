@@ -36,7 +36,8 @@ finish AS (
 ),
 plain_rule AS (
     SELECT l.*, CASE WHEN l.effective_ms IS NOT NULL THEN greatest(l.effective_ms, 1) / 1e3 END AS call_seconds,
-        CASE WHEN l.provider = 'codex' AND l.tool = 'exec_command'
+        CASE WHEN l.provider = 'codex' AND l.tool = 'exec_command' AND f.finished_at IS NULL THEN NULL
+             WHEN l.provider = 'codex' AND l.tool = 'exec_command'
                 THEN greatest(round(date_diff('microsecond', l.emitted_at, f.finished_at) / 1e3), 1) / 1e3
              WHEN l.effective_ms IS NOT NULL THEN greatest(l.effective_ms, 1) / 1e3 END AS command_seconds
     FROM launched AS l

@@ -217,7 +217,7 @@ def _sweep(head: Head, group: SectionGroup, sweep: TimeoutSweep) -> Table:
     )
     rows.append(
         (
-            "as it was",
+            "deployed",
             _bare_percent(sweep.deployed_hit_rate),
             MISSING,
             number_interval(sweep.deployed_amplification),
@@ -225,7 +225,7 @@ def _sweep(head: Head, group: SectionGroup, sweep: TimeoutSweep) -> Table:
         )
     )
     found = sweep.effective_timeout
-    worth = f"as it was: like a time-out of {seconds_interval(found)}" if found.value is not None else ""
+    worth = f"deployed: as logged, like a time-out of {seconds_interval(found)}" if found.value is not None else ""
     notes = [f"{counted(sweep.n_steps, 'step')} with a step before them and a known time between"]
     return Table(title, columns, tuple(rows), (), tuple(([worth] if worth else []) + notes))
 

@@ -35,7 +35,6 @@ __all__ = [
     "residual_life",
     "shares",
     "size_of",
-    "theirs",
 ]
 
 CLAUDE = "provider = 'claude'"
@@ -126,11 +125,11 @@ def reproduced(trace: Trace, name: str, *, quantity: str, panel: str = "", seed:
         ours=row.ours,
         definition=definition,
         note=row.why or row.verdict,
-        **theirs(published(name)),
+        **_theirs(published(name)),
     )
 
 
-def theirs(figure: Figure) -> dict[str, Any]:
+def _theirs(figure: Figure) -> dict[str, Any]:
     """Give the part of a row that was published."""
     low_high = {"published_low": figure.low, "published_high": figure.high}
     return {"published": figure.value, "printed": figure.printed, **low_high}
@@ -189,7 +188,7 @@ def _remaining(point: ResidualPoint, figure: Figure | None = None) -> list[Figur
         note=note,
     )
     if figure is not None:
-        mean = replace(mean, **theirs(figure))
+        mean = replace(mean, **_theirs(figure))
     median = replace(
         mean,
         quantity=MEDIAN if figure is None else MEDIAN_AT,
@@ -206,4 +205,4 @@ def _remaining(point: ResidualPoint, figure: Figure | None = None) -> list[Figur
 def _given(figure: Figure, at: float) -> FigureRow:
     """Give a published number that this trace has nothing to compare with."""
     row = FigureRow(panel="Claude", quantity=MEAN_AT, unit="s", at=at, note="no pauses of Claude", n=0)
-    return replace(row, **theirs(figure))
+    return replace(row, **_theirs(figure))

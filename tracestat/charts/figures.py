@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracestat.charts.captions import clustered
 from tracestat.charts.style import COLORS, GREY, finished, heading, message, panel_title, rows_of
-from tracestat.charts.words import percent_interval, plain
+from tracestat.charts.words import drawn, percent_interval
 from tracestat.results import NOT_AVAILABLE, Head, Interval
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def bar_pairs(panel: str, rows: Sequence[FigureRow], width: int = _WIDTH) -> alt
     """Draw a pair of bars per row: ours with its interval, and the published share."""
     import altair as alt
 
-    names = [f"{row.quantity}\n{row.definition}" for row in rows]
+    names = [f"{drawn(row.quantity)}\n{drawn(row.definition)}" for row in rows]
     bars = [bar for name, row in zip(names, rows, strict=True) for bar in _pair(name, row)]
     color = alt.Color(
         "who:N",
@@ -175,13 +175,13 @@ def bar_pairs(panel: str, rows: Sequence[FigureRow], width: int = _WIDTH) -> alt
     height = max(len(rows), 1) * (2 * _BAR + 14)
     chart: alt.LayerChart = alt.LayerChart(layer=[marks, whiskers, texts]).properties(width=width, height=height)
     if panel:
-        chart = chart.properties(title=panel_title(panel, [], width))
+        chart = chart.properties(title=panel_title(drawn(panel), [], width))
     return chart
 
 
 def _pair(name: str, row: FigureRow) -> list[Mapping[str, Any]]:
     ours, theirs = row.ours, row.published
-    told = percent_interval(ours) if ours.value is not None else f"not available: {plain(row.note or 'no rows')}"
+    told = percent_interval(ours) if ours.value is not None else f"not available: {drawn(row.note or 'no rows')}"
     return [
         {
             "row": name,
@@ -191,7 +191,7 @@ def _pair(name: str, row: FigureRow) -> list[Mapping[str, Any]]:
             "high": ours.high,
             "end": max(ours.value or 0.0, ours.high or 0.0),
             "share": told,
-            "told": row.definition,
+            "told": drawn(row.definition),
         },
         {
             "row": name,
@@ -201,6 +201,6 @@ def _pair(name: str, row: FigureRow) -> list[Mapping[str, Any]]:
             "high": None,
             "end": theirs or 0.0,
             "share": row.printed,
-            "told": row.definition,
+            "told": drawn(row.definition),
         },
     ]

@@ -174,7 +174,7 @@ def _group(
     if unanswered:
         notes.append(f"{unanswered:,} end on a tool's result without an answer, and count as finished")
     turns, law, left = Turns(), (), ()
-    if n_programs and unit_is_known(own, unit):
+    if n_programs and _unit_is_known(own, unit):
         turns = Turns(
             float(programs.turns @ programs.n) / n_programs,
             turn_quantile(programs.turns, programs.n, 0.5),
@@ -206,14 +206,14 @@ def _group(
     )
 
 
-def unit_is_known(frame: pl.DataFrame, unit: str) -> bool:
+def _unit_is_known(frame: pl.DataFrame, unit: str) -> bool:
     """Tell whether requests can be told apart: some round says that a message of the user began it."""
     return unit == "session" or int(frame["n_asked"].sum()) > 0
 
 
 def _missing(frame: pl.DataFrame, unit: str, n: int, n_programs: int, n_sessions: int, min_n: int) -> list[str]:
     """Say why there is no estimate; empty where there is enough."""
-    if not unit_is_known(frame, unit):
+    if not _unit_is_known(frame, unit):
         return ["no round says that a message of the user began it: requests cannot be told apart"]
     if n < min_n:
         return [f"{n} programs, {min_n} asked for"]

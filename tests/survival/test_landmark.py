@@ -163,8 +163,8 @@ def test_no_interval_is_narrower_than_that_of_independent_rows() -> None:
         assert own == pytest.approx(se, rel=0.1)
         low, high = made.quantile(curve, k, 0.5, 1.0).bounds
         assert low is not None
-        assert high is not None
-        assert low < high
+        # beyond 4 s only two ends are left, and the last one bounds nothing
+        assert (high is None) == (t == 4)
 
 
 def test_one_cluster_gives_no_bounds() -> None:

@@ -55,5 +55,6 @@ SELECT p.* EXCLUDE (ended, observed, own_limit, seconds, micros), l.limit_second
     min(p.seconds) FILTER (WHERE p.own_limit = l.limit_seconds) AS first_seconds,
     max(p.seconds) FILTER (WHERE p.own_limit = l.limit_seconds) AS last_seconds
 FROM placed AS p JOIN limits AS l ON p.own_limit = l.limit_seconds OR p.seconds >= l.reached_at
+WHERE p.tells
 GROUP BY ALL
 ORDER BY session_pk, limit_seconds

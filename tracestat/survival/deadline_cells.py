@@ -104,14 +104,14 @@ class ScanCells:
 
     def at(self, edge: float) -> int:
         """Give the cell that begins at an edge of the grid."""
-        found = self._places.get(edge)
-        if found is None:
-            raise TracestatError(f"deadline scan: {edge:g} s is no edge of the grid")
-        return found
+        return int(self.places(np.array(edge)))
 
-    @cached_property
-    def _places(self) -> dict[float, int]:
-        return {edge: place for place, edge in enumerate(self.grid.edges)}
+    def places(self, edges: Floats) -> NDArray[np.intp]:
+        """Give the cells that begin at edges of the grid, in the shape of the edges."""
+        found = np.minimum(np.searchsorted(self.lower, edges), self.lower.size - 1)
+        if np.any(self.lower[found] != edges):
+            raise TracestatError("deadline scan: a window or flank does not end on an edge of the grid")
+        return found
 
     def by_session(self, inside: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         """Sum events and exposure over cells, per session.

@@ -64,27 +64,29 @@ def profile(data: ScanCells, windows: Sequence[Window], found: Scan) -> list[Pro
     Returns
     -------
     list of ProfileRow
-        An atom is one bin; between atoms windows are joined until they hold enough ends (10, or an eightieth of all)
-        or reach a ratio of 1.6.
+        Empty with fewer than 10 ends. An atom is one bin; between atoms windows are joined until they hold enough ends
+        (10, or an eightieth of all) or reach a ratio of 1.6.
     """
-    beside = [b for b in backgrounds(data, list(windows), found.masked) if b.X > 0]
-    enough = max(_FEWEST, sum(b.D for b in beside) / _MOST_BINS)
+    if not windows:
+        return []
+    ends = float(data.events[data.at(windows[0][0]) : data.at(windows[-1][1])].sum())
+    if ends < _FEWEST:
+        return []
+    beside = [b for b in backgrounds(data, windows, found.masked) if b.X > 0]
+    enough = max(_FEWEST, ends / _MOST_BINS)
     atoms = [atom.window for atom in found.atoms]
     groups: list[list[int]] = []
-    was = None
-    open_group = False
+    was, is_open, held = None, False, 0.0
     for place, item in enumerate(beside):
         here = next((a for a in atoms if a[0] <= item.window[0] < a[1]), None)
-        if not open_group or here != was:
+        if not is_open or here != was:
             groups.append([])
+            held = 0.0
         groups[-1].append(place)
-        was = here
-        members = [beside[i] for i in groups[-1]]
-        full = sum(m.D for m in members) >= enough or item.window[1] >= _WIDEST * members[0].window[0]
-        open_group = here is not None or not full
+        was, held = here, held + item.D
+        full = held >= enough or item.window[1] >= _WIDEST * beside[groups[-1][0]].window[0]
+        is_open = here is not None or not full
     bins = [(beside[g[0]].window[0], beside[g[-1]].window[1]) for g in groups]
-    if not bins:
-        return []
     sums = [data.by_session(data.inside([window])) for window in bins]
     D, X = np.stack([d for d, _ in sums], axis=1), np.stack([x for _, x in sums], axis=1)
     n = data.n_developers

@@ -190,8 +190,9 @@ def over_table(scans: Mapping[Key, Scan]) -> dict[Key, tuple[float, ...]]:
 
 def _eligible(data: ScanCells, windows: Sequence[Window], masked: NDArray[np.bool_]) -> dict[int, WindowTest]:
     """Test the windows that hold enough ends of enough sessions between flanks that hold enough."""
-    lower = np.array([data.at(a) for a, _ in windows], dtype=np.intp)
-    upper = np.array([data.at(b) for _, b in windows], dtype=np.intp)
+    if not windows or data.events.sum() < FEWEST_EVENTS:
+        return {}
+    lower, upper = data.places(np.array(windows).T)
     total = np.concatenate([[0.0], np.cumsum(data.events)])
     full = total[upper] - total[lower] >= FEWEST_EVENTS
     places: list[int] = np.flatnonzero(full & (_votes(data, lower, upper) >= FEWEST_VOTES)).tolist()

@@ -7,7 +7,9 @@ nearly every session votes anyway, a clustered z takes over.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -132,14 +134,21 @@ class Background:
         return self.hazard is not None and self.flank_events >= _LEAST_IN_FLANKS and self.X > 0
 
 
-def backgrounds(data: ScanCells, windows: list[Window], masked: NDArray[np.bool_]) -> list[Background]:
+@cache
+def _flank_table(windows: tuple[Window, ...]) -> tuple[Floats, Floats]:
+    """Give the outer edges of the left and right flanks, each of shape (ratios, windows)."""
+    edges = np.array([[flank_edges(window, ratio) for window in windows] for ratio in FLANK_RATIOS])
+    return edges[..., 0], edges[..., 1]
+
+
+def backgrounds(data: ScanCells, windows: Sequence[Window], masked: NDArray[np.bool_]) -> list[Background]:
     """Find the flanks of windows and what they hold.
 
     Parameters
     ----------
     data : ScanCells
         Counts on a grid that holds every window and every flank.
-    windows : list of (float, float)
+    windows : sequence of (float, float)
         Windows [a, b).
     masked : ndarray of bool, shape (C,)
         Cells that no flank may use; windows count in full.
@@ -149,29 +158,30 @@ def backgrounds(data: ScanCells, windows: list[Window], masked: NDArray[np.bool_
     list of Background
         With the narrowest flanks, of ratio 1.25, 1.6, 2.5, 4, that hold 10 events each; else the widest.
     """
-    D = np.concatenate([[0.0], np.cumsum(data.events)])
-    X = np.concatenate([[0.0], np.cumsum(data.exposure)])
-    free_D = np.concatenate([[0.0], np.cumsum(np.where(masked, 0.0, data.events))])
-    free_X = np.concatenate([[0.0], np.cumsum(np.where(masked, 0.0, data.exposure))])
-    out = []
-    for window in windows:
-        a, b = data.at(window[0]), data.at(window[1])
-        ratio, left, right = FLANK_RATIOS[-1], a, b
-        for ratio in FLANK_RATIOS:
-            begin, end = flank_edges(window, ratio)
-            left, right = data.at(begin), data.at(end)
-            if min(free_D[a] - free_D[left], free_D[right] - free_D[b]) >= _ENOUGH_IN_FLANK:
-                break
-        out.append(
-            Background(
-                window,
-                ratio,
-                *(float(total[b] - total[a]) for total in (D, X)),
-                *(float(total[a] - total[left]) for total in (free_D, free_X)),
-                *(float(total[right] - total[b]) for total in (free_D, free_X)),
-            )
-        )
-    return out
+    if not windows:
+        return []
+    free = ~masked
+    D, X, free_D, free_X = (
+        np.concatenate([[0.0], np.cumsum(values)])
+        for values in (data.events, data.exposure, data.events * free, data.exposure * free)
+    )
+    begin, end = _flank_table(tuple(windows))
+    left, right, (a, b) = data.places(begin), data.places(end), data.places(np.array(windows).T)
+    enough = np.minimum(free_D[a] - free_D[left], free_D[right] - free_D[b]) >= _ENOUGH_IN_FLANK
+    chosen = np.where(enough.any(axis=0), enough.argmax(axis=0), len(FLANK_RATIOS) - 1)
+    left, right = (edges[chosen, np.arange(len(windows))] for edges in (left, right))
+    columns = (
+        D[b] - D[a],
+        X[b] - X[a],
+        free_D[a] - free_D[left],
+        free_X[a] - free_X[left],
+        free_D[right] - free_D[b],
+        free_X[right] - free_X[b],
+    )
+    return [
+        Background(window, FLANK_RATIOS[ratio], *sums)
+        for window, ratio, *sums in zip(windows, chosen.tolist(), *(c.tolist() for c in columns), strict=True)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,7 @@ ARGUMENTS: dict[str, list[list[str]]] = {
         ]
         for section in ("sessions", "cache", "commands")
     },
+    "reproduce": [["--only", "article.lt1s"], ["--only", "v2.bin"], ["--source", "others"]],
     "timeline": [["longest"], ["latest"], ["latest", "--until", "2020-01-01"]],
 }
 CASES = [(command, arguments) for command in ARGUMENTS for arguments in ARGUMENTS[command]]
@@ -124,6 +125,7 @@ OWN = {
     "residual": ("window", "at", "curve"),
     "survival": ("curve",),
     "memoryfulness": ("value", "n_programs", "turns", "left", "law"),
+    "reproduce": ("release", "not_shown"),
     "keys": ("keys",),
     "calls": ("calls",),
     "timeline": ("session", "totals", "steps", "bars"),

@@ -7,7 +7,7 @@
 -- invariants: the prefix never exceeds the tokens; user and tool add up to at most all
 SELECT rule, session_pk, hash(any_value(developer)) AS developer_id, any_value(provider) AS provider,
     any_value(developer) AS developer, any_value(project) AS project, any_value(session) AS session,
-    count(*) AS n_steps, count(*) FILTER (WHERE covered) AS n_covered,
+    count(*) FILTER (WHERE tokens > 0) AS n_steps, count(*) FILTER (WHERE covered) AS n_covered,
     count(*) FILTER (WHERE has_before AND "trigger" IS NOT NULL) AS n_paired,
     sum(prefix_tokens) AS prefix_tokens, sum(tokens) AS tokens,
     coalesce(sum(prefix_tokens) FILTER (WHERE "trigger" = 'user_message'), 0) AS prefix_tokens_user,

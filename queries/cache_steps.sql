@@ -1,11 +1,11 @@
--- grain: one row per (rule, step whose prompt has a length): what a prefix cache served, and how long it lay idle before
+-- grain: one row per (rule, step): what a prefix cache served, and how long it lay idle before
 -- keys: rule, round_pk
 -- columns: who; trigger (user_message, tool_result, or null), tokens = prefix + append; growth, of the prompt over that
 --   of the step before (never negative), before_output_tokens; fresh_tokens, growth less that output, within [0,
 --   append]; cacheable_tokens, the rest; idle_seconds before the step; covered: the time-out sweep takes it
 -- rules: tracelab: a user step waits from the last stamp of the step before to its own first stamp, a tool step as long
 --   as the longest of the leading results took that earlier steps asked for; the step before by round_index.
---   tracestat: from the model's last output to the last input of the step
+--   tracestat: from the model's last output to the last input of the step; steps without tokens are left out
 -- invariants: fresh_tokens + cacheable_tokens = tokens; idle_seconds >= 0 or null; covered steps have a step before them
 CREATE OR REPLACE TEMP TABLE cache_steps AS
 WITH walked AS (
@@ -56,17 +56,18 @@ idle AS (
         CASE WHEN w.rule = 'tracelab' THEN w.walk_tokens ELSE w.before_tokens END AS paired_tokens,
         CASE WHEN w.rule = 'tracelab' THEN w.walk_output_tokens ELSE w.before_output_tokens END AS paired_output
     FROM walked AS w LEFT JOIN tool_idle AS t ON t.round_pk = w.round_pk AND w.rule = 'tracelab'
-    WHERE w.prefix_tokens IS NOT NULL AND w.append_tokens IS NOT NULL AND w.prefix_tokens + w.append_tokens > 0
+    WHERE w.rule = 'tracelab' OR w.prefix_tokens + w.append_tokens > 0
 ),
 split AS (
     SELECT *, greatest(0, tokens - before_tokens) AS growth,
-        greatest(0, least(append_tokens, greatest(0, tokens - coalesce(paired_tokens, 0)) - coalesce(paired_output, 0)))
+        greatest(0, least(coalesce(append_tokens, 0), greatest(0, tokens - coalesce(paired_tokens, 0)) - coalesce(paired_output, 0)))
             AS fresh_tokens
     FROM idle
 )
 SELECT rule, round_pk, session_pk, pooled, provider, developer, project, session, started_at,
     CASE WHEN "trigger" IN ('user_message', 'tool_result') THEN "trigger" END AS "trigger", has_before,
-    prefix_tokens, append_tokens, output_tokens, tokens, growth, before_output_tokens, fresh_tokens,
+    coalesce(prefix_tokens, 0) AS prefix_tokens, coalesce(append_tokens, 0) AS append_tokens, output_tokens, tokens,
+    growth, before_output_tokens, fresh_tokens,
     tokens - fresh_tokens AS cacheable_tokens, idle_seconds,
-    idle_seconds IS NOT NULL AND has_before AND "trigger" IN ('user_message', 'tool_result') AS covered
+    idle_seconds IS NOT NULL AND has_before AND tokens > 0 AND "trigger" IN ('user_message', 'tool_result') AS covered
 FROM split

@@ -11,9 +11,9 @@ WITH measured AS (
     WHERE "trigger" = 'user_message' AND covered AND 10 * prefix_tokens < tokens
     UNION ALL
     SELECT 'idle_before_tool_seconds', *, idle_seconds FROM cache_steps WHERE "trigger" = 'tool_result' AND covered
-    UNION ALL SELECT 'prefix_tokens', *, prefix_tokens FROM cache_steps
-    UNION ALL SELECT 'append_tokens', *, append_tokens FROM cache_steps
-    UNION ALL SELECT 'output_tokens', *, output_tokens FROM cache_steps WHERE output_tokens IS NOT NULL
+    UNION ALL SELECT 'prefix_tokens', *, prefix_tokens FROM cache_steps WHERE tokens > 0
+    UNION ALL SELECT 'append_tokens', *, append_tokens FROM cache_steps WHERE tokens > 0
+    UNION ALL SELECT 'output_tokens', *, output_tokens FROM cache_steps WHERE tokens > 0 AND output_tokens IS NOT NULL
 )
 SELECT statistic, CAST(NULL AS VARCHAR) AS item, rule, pooled, provider, developer, project, session, session_pk,
     started_at, CAST(value AS DOUBLE) AS value, TRUE AS observed

@@ -161,17 +161,16 @@ def test_hostile_names_stay_text() -> None:
     assert "<script>" not in to_html(tables_of(result(strange)))
 
 
-def values(part: Any) -> Iterator[dict[str, Any]]:
-    """Give all rows of data in a drawing, wherever it keeps them."""
+def drawn_rows(part: Any) -> Iterator[dict[str, Any]]:
+    """Give the rows of data in a drawing, wherever it keeps them."""
     if isinstance(part, dict):
-        for name, inner in part.items():
-            if name == "values" and isinstance(inner, list) and inner and isinstance(inner[0], dict):
-                yield from inner
-            else:
-                yield from values(inner)
+        if {"id", "verdict"} <= part.keys():
+            yield part
+        for inner in part.values():
+            yield from drawn_rows(inner)
     elif isinstance(part, list):
         for inner in part:
-            yield from values(inner)
+            yield from drawn_rows(inner)
 
 
 def test_the_chart_draws_ratios_and_says_what_it_leaves_out() -> None:
@@ -179,7 +178,7 @@ def test_the_chart_draws_ratios_and_says_what_it_leaves_out() -> None:
     words = " ".join([*spec["title"]["text"], *spec["title"]["subtitle"]]).replace("\u00a0", " ")
     assert "1 figure without a ratio" in words  # of another sign
     assert "2 figures without a number of ours" in words
-    data = list(values(spec))
+    data = list(drawn_rows(spec))
     ratios = {item["id"]: item["x"] for item in data if "id" in item}
     assert ratios["article.mrl.25"] == pytest.approx(193 / 113)
     assert ratios["article.lt1s"] == pytest.approx(0.6494 / 0.7)

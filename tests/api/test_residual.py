@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ def group(result: ResidualResult, **key: str) -> ResidualGroup:
     return found
 
 
-def pauses(lengths: list[tuple[float | None, int]], tool: str = "Bash") -> list[Row]:
+def pauses(lengths: Sequence[tuple[float | None, int]], tool: str = "Bash") -> list[Row]:
     """A session per number, its pauses one after the other; None: the result never comes."""
     rows: list[Row] = []
     at = 0.0

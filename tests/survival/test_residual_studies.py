@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.survival.data import Floats
+from tracestat.resample import sum_by
 from tracestat.survival.curve import kaplan_meier
 from tracestat.survival.landmark import LandmarkCells, LandmarkClusters, cells_of_exits, landmark_edges
 from tracestat.survival.residual import mean_residual, quantile_residual
@@ -51,7 +52,7 @@ def cells(times: Floats, seen: NDArray[np.bool_], cluster: NDArray[np.intp]) -> 
     place = cluster * J + np.searchsorted(EDGES, times, side="left") - 1
 
     def summed(weights: Floats) -> Floats:
-        return np.bincount(place, weights=weights, minlength=n * J).reshape(n, J)
+        return sum_by(weights, place, n * J).reshape(n, J)
 
     one = seen.astype(np.float64)
     return cells_of_exits(EDGES.tolist(), *map(summed, (one, one * times, 1 - one, (1 - one) * times)))

@@ -13,7 +13,7 @@ from tracestat.api.common import TraceLike, as_trace, excluded_of, head_of, key_
 from tracestat.durations import Clock, Definition, Rows, Unit, select
 from tracestat.durations.residual import residual_cells, residual_counts
 from tracestat.errors import UsageError
-from tracestat.resample import ClusterInterval
+from tracestat.resample import ClusterInterval, sum_by
 from tracestat.results import (
     NOT_AVAILABLE,
     Interval,
@@ -187,7 +187,7 @@ def _group(
         n_censored=n_censored,
         n_sessions=cells["session_pk"].n_unique(),
         n_developers=developers,
-        total_seconds=float(counts["seconds"].dot(counts["n_event"] + counts["n_censored"])) if n else 0.0,
+        total_seconds=float(counts["seconds"].to_numpy() @ (counts["n_event"] + counts["n_censored"]).to_numpy()),
         notes=tuple(notes),
         window=window,
         at=at,
@@ -273,7 +273,7 @@ def _clusters(
 
     def laid(name: str, unit: float) -> NDArray[np.float64]:
         values = cells[name].to_numpy().astype(np.float64) / unit
-        return np.bincount(place, weights=values, minlength=shape[0] * shape[1]).reshape(shape)[:, 1:]
+        return sum_by(values, place, shape[0] * shape[1]).reshape(shape)[:, 1:]
 
     by_session = cells_of_exits(
         edges, laid("n_event", 1), laid("micros_event", 1e6), laid("n_censored", 1), laid("micros_censored", 1e6)

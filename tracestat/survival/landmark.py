@@ -193,22 +193,16 @@ class LandmarkClusters:
         stop = np.asarray(ends, dtype=np.float64)
         whole = np.clip(np.searchsorted(cells.edges, stop, side="right") - 1, 0, width.size - 1)
         windows = _Windows(width, self._first, whole, (stop - cells.edges[whole]) / width[whole])
-        totals = [values.sum(axis=0) for values in (cells.events, cells.at_risk, cells.exposure)]
-        whole_table = _life_table(*totals, width)
+        D, R, X = (values.sum(axis=0) for values in (cells.events, cells.at_risk, cells.exposure))
+        whole_table = _life_table(D, R, X, width)
         self.means = windows.means(*whole_table)
-        self._floor, self._independent = _independent(*totals, *whole_table, windows)
+        self._floor, self._independent = _independent(D, R, X, *whole_table, windows)
         n = cells.events.shape[0]
         self._replicates = np.empty((n, self._first.size))
         self._gram = np.zeros((width.size + 1, width.size + 1))
         for i in range(0, n, _CHUNK):
             part = slice(i, i + _CHUNK)
-            S, area = _life_table(
-                *(
-                    total - values[part]
-                    for total, values in zip(totals, (cells.events, cells.at_risk, cells.exposure), strict=True)
-                ),
-                width,
-            )
+            S, area = _life_table(D - cells.events[part], R - cells.at_risk[part], X - cells.exposure[part], width)
             self._replicates[part] = windows.means(S, area)
             apart = _log_ratio(S, whole_table[0])
             self._gram += apart.T @ apart

@@ -60,7 +60,7 @@ def trace(rng: np.random.Generator, atom: Atom | None = None) -> ScanCells:
 def survival_at(t: float) -> float:
     """P(T > t) of a pause drawn at random, without a deadline."""
     rng = np.random.default_rng(99)
-    n = 4_000_000
+    n = 2_000_000
     return float(np.mean(smooth(rng, rng.normal(0, 0.5, n)) > t))  # 0.4 and 0.3 together
 
 
@@ -109,3 +109,40 @@ def inside(bounds: Bounds | None, truth: float) -> bool:
     assert low is not None
     assert high is not None
     return low <= truth <= high
+
+
+HALF = Atom(sessions=0.5, mass=0.2)  # about 50 of 8,000 pauses
+POLLS = Atom(sessions=0.2, mass=0.85)  # few sessions, and these end there nearly always
+
+
+@pytest.mark.full
+def test_nothing_is_found_where_nothing_is() -> None:
+    found = false_hits(400)
+    print(f"no deadline, 400 traces: any hit in {found:.1%}")
+    assert found <= 0.05
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("atom", [HALF, POLLS, Atom(1.0, 0.3)], ids=["half", "polls", "all"])
+def test_a_deadline_is_found_and_its_intervals_cover(atom: Atom) -> None:
+    found = planted(400, atom)
+    print(f"{atom}, 400 traces: {found}")
+    assert found.power >= 0.95
+    assert found.false <= 0.05
+    # by session they do not know how developers differ, which matters most where every session has the deadline
+    assert found.share >= 0.85
+    assert found.mass >= 0.90
+    assert found.share_by_developer >= 0.92
+
+
+def test_nothing_is_found_where_nothing_is_small() -> None:
+    # 25 runs at 1 %: 0.05 + 0.06
+    assert false_hits(25) <= 0.05 + slack(0.01, 25)
+
+
+def test_a_deadline_is_found_and_its_intervals_cover_small() -> None:
+    # 16 runs: of power 0.95 - 0.16, of coverage 0.92 - 0.20
+    found = planted(16, HALF)
+    assert found.power >= 0.95 - slack(0.95, 16)
+    assert found.false <= 0.05 + slack(0.05, 16)
+    assert found.share_by_developer >= 0.92 - slack(0.92, 16)

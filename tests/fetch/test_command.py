@@ -14,7 +14,7 @@ import pytest
 
 import tracestat
 from tests.fetch.serving import ASSET, CONTENT, already_there, serving
-from tracestat import fetch
+from tracestat import fetch, published
 from tracestat.cli import main
 from tracestat.fetch import RELEASES
 
@@ -129,6 +129,13 @@ def test_published_hashes_are_hashes() -> None:
         assert set(kinds) == set(fetch.KINDS)
         for asset in kinds.values():
             assert len(bytes.fromhex(asset.sha256)) == hashlib.sha256().digest_size
+
+
+def test_releases_are_those_that_published_figures_speak_of() -> None:
+    assert {a.sha256 for kinds in RELEASES.values() for a in kinds.values()} == set(published.RELEASES)
+    for tag, kinds in RELEASES.items():
+        same = {published.RELEASES[asset.sha256] for asset in kinds.values()}
+        assert same == {tag if tag.startswith("v0.") else "v0.0.1"}
 
 
 def test_arguments_of_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

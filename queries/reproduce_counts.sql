@@ -2,8 +2,8 @@
 -- keys: provider
 -- columns: rounds, sessions, developers, timing_events, multi_round (sessions of more than one round), tool_calls,
 --   timed_calls (both stamps), errors, error_sessions, continuations (polls that name their launch), skeletons, tools
---   (distinct names); launches of a shell, those with a skeleton that is not empty, and those whose executables are all
---   named; largest_context (tokens), seconds from the first event to the last
+--   (distinct names); launches of a shell, and those with a skeleton that is not empty; largest_context (tokens);
+--   months (seconds from the first event to the last)
 -- invariants: copies kept: the rows of the tables, sessions by their id alone; copies dropped: rounds by (provider,
 --   round_id), calls without those of resumed sessions, sessions by (provider, developer, id)
 -- parameters: copies (true: kept)
@@ -28,9 +28,7 @@ of_calls AS (
         count(*) FILTER (WHERE command_skeleton IS NOT NULL) AS skeletons, count(DISTINCT tool_name) AS tools,
         count(*) FILTER (WHERE tool_name IN ('Bash', 'exec_command', 'shell', 'shell_command')) AS launches,
         count(*) FILTER (WHERE tool_name IN ('Bash', 'exec_command', 'shell', 'shell_command') AND command_skeleton <> '')
-            AS launch_skeletons,
-        count(*) FILTER (WHERE tool_name IN ('Bash', 'exec_command', 'shell', 'shell_command')
-            AND executable_parse_status = 'success') AS launch_parsed
+            AS launch_skeletons
     FROM call
     GROUP BY GROUPING SETS ((provider), ())
 ),

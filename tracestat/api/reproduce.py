@@ -84,7 +84,7 @@ def reproduce(
     named = _named(opened)
     rows = tuple(_row(asked, figure, release, named) for figure in figures)
     head = head_of(opened, Selection(rows="all"), "reproduce", seed=seed, notes=_notes(opened, release))
-    others = Counter(figure.origin for figure in published.select(only=only) if figure.origin != origin)
+    others: Counter[str] = Counter(figure.origin for figure in published.select(only=only) if figure.origin != origin)
     not_shown: dict[str, int] = {} if origin is None else dict(others)
     return ReproduceResult(replace(head, unit=None, clock=None), release, rows, not_shown)
 
@@ -106,7 +106,8 @@ def _named(trace: Trace) -> str:
 
 
 def _row(source: Source, figure: Figure, release: str | None, named: str) -> ReproducedFigure:
-    answer, numbers = Answer(NOT_AVAILABLE, figure.no_answer or ""), []
+    answer = Answer(NOT_AVAILABLE, figure.no_answer or "")
+    numbers: list[tuple[Definition, float | None]] = []
     first = nearest = None
     if figure.answer is not None:
         first = figure.answer.definitions[0]

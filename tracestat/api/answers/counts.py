@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["calls_of", "command_classes", "share", "tool_counts", "top_tools", "total"]
 
+_LAUNCHES = ("Bash", "exec_command", "shell", "shell_command")
 # what TraceLab's own table of counts holds too
 _PUBLISHED = {"rounds": "rounds", "sessions": "sessions", "developers": "users"}
 _PUBLISHED_IN_ALL = {**_PUBLISHED, "tool_calls": "tool_calls", "timing_events": "timing_events"}
@@ -59,11 +60,18 @@ def total(source: Source, question: Question) -> Answer:
 
 
 def share(source: Source, question: Question) -> Answer:
-    """Give one count as a share of another."""
-    row = _row(source, question)
-    if row is None or not row[question.get("of")]:
+    """Give the share of calls that are errors, or of shell launches that have a skeleton or are parsed whole."""
+    import polars as pl
+
+    frame = tool_counts(source, question)
+    if question.get("of") == "launches":
+        frame = frame.filter(pl.col("tool_name").is_in(_LAUNCHES))
+    if frame.is_empty():
         return _nothing(question, question.get("of").replace("_", " "))
-    return Answer(Interval(row[question.get("what")] / row[question.get("of")]))
+    table = frame.select("session_pk", "developer_id", whole=pl.col("calls"), part=pl.col(question.get("what")))
+    if question.interval:
+        return Answer(Clusters.of(table, "whole", "part").share())
+    return Answer(Interval(float(table["part"].sum()) / float(table["whole"].sum())))
 
 
 def calls_of(source: Source, question: Question) -> Answer:

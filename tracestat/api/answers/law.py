@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tracestat.api.answers.source import Answer, Clusters, Command, Question, Source, missing
+from tracestat.api.answers.source import Answer, Clusters, Command, Question, Source, cut_to, missing
 from tracestat.durations import run_on
 from tracestat.results import Interval
 
@@ -104,7 +105,7 @@ def _residual(source: Source, question: Question, name: str) -> Answer:
     point, at = _at(source, question)
     elapsed = question.get("elapsed")
     found = Interval(None) if point is None else getattr(point, name)
-    value = found if isinstance(found, Interval) else Interval(found)
+    value = found if isinstance(found, Interval) else _plain(source, question, found)
     if value.value is None:
         return missing(f"too few rows last longer than {elapsed:g} s")
     by = "none" if question.one_provider is None else "provider"
@@ -113,6 +114,23 @@ def _residual(source: Source, question: Question, name: str) -> Answer:
         f"{at}/{name}" + ("/value" if isinstance(found, Interval) else ""),
     )
     return Answer(value, "" if point is None else f"{point.n_at_risk:,} rows last longer", command)
+
+
+def _plain(source: Source, question: Question, value: float | None) -> Interval:
+    """Give a mean without a window the interval of a ratio of sums by cluster."""
+    if value is None or not question.interval:
+        return Interval(value)
+    selection = replace(source.select(question), rows=question.get("rows"))
+
+    def made() -> pl.DataFrame:
+        return run_on(source.trace, "reproduce_remaining", selection, elapsed=list(ELAPSED), rows=selection.rows)
+
+    frame = source.once("remaining", made, rows=selection.rows)
+    frame = frame.filter(frame["elapsed"] == float(question.get("elapsed")))
+    if question.one_provider is not None:
+        frame = frame.filter(frame["provider"] == question.one_provider)
+    table = frame.select("session_pk", "developer_id", "n", "seconds")
+    return replace(cut_to(Clusters.of(table, "n", "seconds").ratio(), 0.0, float("inf")), value=value)
 
 
 def residual_mean(source: Source, question: Question) -> Answer:
@@ -204,4 +222,4 @@ def deadline_share(source: Source, question: Question) -> Answer:
             at = f"groups[provider={question.one_provider},mode=status]/share_on_deadline/value"
             command = Command(("deadlines", "--mode", "status", "--by", "provider"), at)
         return Answer(Clusters.of(table, "n", "n_deadline").share(), "", command)
-    return Answer(Interval(frame["n_deadline"].sum() / frame["n"].sum()))
+    return Answer(Interval(float(frame["n_deadline"].sum()) / float(frame["n"].sum())))

@@ -143,7 +143,8 @@ class Clusters:
         """Add up two columns of a frame by session."""
         summed = frame.group_by("session_pk", "developer_id").sum().sort("session_pk", "developer_id")
         developer = np.unique(summed["developer_id"].to_numpy(), return_inverse=True)[1].astype(np.intp)
-        return cls(*(summed[name].to_numpy().astype(np.float64) for name in (whole, part)), developer)
+        sums = [summed[name].to_numpy().astype(np.float64) for name in (whole, part)]
+        return cls(sums[0], sums[1], developer)
 
     def _by_developer(self) -> tuple[Floats, Floats]:
         n = int(self.developer.max(initial=-1)) + 1

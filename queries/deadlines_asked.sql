@@ -5,8 +5,8 @@
 -- columns: n (for limit -1 all calls), n_seen (with a result), n_at_risk (ended on the limit, or lasted as long by the
 --   wall clock less the known wait before the start), first_seconds and last_seconds (of those that ended on it),
 --   seconds (of all)
--- invariants: beside summary_limits, whose n_ended <= n_at_risk; calls without a result were at risk if they were
---   watched for so long
+-- invariants: beside summary_limits, whose n_ended <= n_at_risk; a call without a result is not at risk, since nobody
+--   saw whether the limit ended it
 -- parameters: rows
 WITH spell AS (
     SELECT {keys}, provider AS limit_provider, tool AS limit_tool, asked_limit_seconds AS limit_seconds, session_pk,
@@ -17,7 +17,8 @@ WITH spell AS (
 )
 SELECT s.* EXCLUDE (observed, ended, seconds, micros, ran_seconds), count(*) AS n,
     count(*) FILTER (WHERE observed) AS n_seen,
-    count(*) FILTER (WHERE ended OR ran_seconds >= limit_seconds - greatest(0.005, 0.001 * limit_seconds)) AS n_at_risk,
+    count(*) FILTER (WHERE ended OR observed AND ran_seconds >= limit_seconds - greatest(0.005, 0.001 * limit_seconds))
+        AS n_at_risk,
     min(s.seconds) FILTER (WHERE ended) AS first_seconds, max(s.seconds) FILTER (WHERE ended) AS last_seconds,
     sum(micros) / 1e6 AS seconds
 FROM spell AS s

@@ -1,9 +1,9 @@
--- grain: one row per (statistic, item, rule, {keys}, session, developer, interval between two chosen values): what a
---   session adds to a statistic's mean and to the clustered variance of its cumulative hazard
+-- grain: one row per (item, rule, {keys}, session, developer, interval between two chosen values) of one statistic, some
+--   of whose values are censored: what a session adds to the clustered variance of its cumulative hazard
 -- keys: statistic, item, rule, {keys}, session_pk, developer_id, step
--- columns: n, total (sum of the values); score as in curve_influence
+-- columns: n; score as in curve_influence
 -- invariants: n sums to the rows; sums are of whole units, so that they do not depend on the order in which threads add
--- parameters: step, above, at_most (lists: intervals (above, at_most], the last one open)
+-- parameters: statistic, step, above, at_most (lists: intervals (above, at_most], the last one open)
 WITH interval_of AS (
     SELECT unnest($step) AS step, unnest($above) AS above, unnest($at_most) AS at_most
 ),
@@ -11,7 +11,7 @@ spell AS (
     SELECT statistic, item, rule, {keys}, session_pk, hash(developer) AS developer_id, value, count(*) AS n,
         count(*) FILTER (WHERE observed) AS e
     FROM section_values
-    WHERE {where}
+    WHERE statistic = $statistic AND {where}
     GROUP BY ALL
 ),
 at_risk AS (
@@ -25,7 +25,6 @@ scored AS (
     FROM at_risk
 )
 SELECT statistic, item, rule, {keys}, session_pk, developer_id, step, CAST(sum(n) AS BIGINT) AS n,
-    sum(CAST(round(n * value * 1e6) AS HUGEINT)) / 1e6 AS total,
     sum(CAST(round(score * 1e15) AS HUGEINT)) / 1e15 AS score
 FROM scored JOIN interval_of ON value > above AND value <= at_most
 GROUP BY ALL

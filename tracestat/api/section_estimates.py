@@ -16,6 +16,7 @@ from tracestat.results.sections import SectionFigure, TimeoutPoint, TimeoutSweep
 from tracestat.survival.clustered import clustered_curve
 from tracestat.survival.curve import kaplan_meier_counts
 from tracestat.survival.sweep import SweepSums, clustered_ratio, effective_timeout, sweep_at
+from tracestat.survival.uncensored import uncensored_curve
 
 if TYPE_CHECKING:
     import polars as pl
@@ -102,24 +103,28 @@ def residual_figures(frames: Mapping[str, Frames]) -> list[SectionFigure]:
     return figures
 
 
-def curve_of_values(counts: pl.DataFrame, influence: pl.DataFrame) -> ClusteredCurve:
-    """Make the curve of one statistic from its two frames."""
-    session_ids, session = np.unique(influence["session_pk"].to_numpy(), return_inverse=True)
+def curve_of_values(counts: pl.DataFrame, cells: pl.DataFrame) -> ClusteredCurve:
+    """Make the curve of one statistic from its two frames; cells that have a score may hold censored values."""
+    session_ids, session = np.unique(cells["session_pk"].to_numpy(), return_inverse=True)
     developer = np.zeros(session_ids.size, dtype=np.intp)
-    developer[session] = codes_of(influence)
-    shape = (session_ids.size, len(AT) + 1)
-    n, score = np.zeros(shape), np.zeros(shape)
-    place = (session, influence["step"].to_numpy())
-    np.add.at(n, place, influence["n"].to_numpy())
-    np.add.at(score, place, influence["score"].to_numpy())
+    developer[session] = codes_of(cells)
+    place = (session, cells["step"].to_numpy())
+
+    def table(name: str) -> NDArray[np.float64]:
+        out = np.zeros((session_ids.size, len(AT) + 1))
+        np.add.at(out, place, cells[name].to_numpy())
+        return out
+
     curve = kaplan_meier_counts(*(counts[name].to_numpy() for name in ("value", "n_event", "n_censored")))
-    return clustered_curve(curve, n, score, developer, AT)
+    if "score" in cells.columns:
+        return clustered_curve(curve, table("n"), table("score"), developer, AT)
+    return uncensored_curve(curve, table("n"), developer, AT)
 
 
 def value_figures(
     section: Section,
     counts: Mapping[tuple[str, str | None], Frames],
-    influence: Mapping[tuple[str, str | None], Frames],
+    cells: Mapping[tuple[str, str | None], Frames],
 ) -> list[SectionFigure]:
     """Make means and quantiles of single values, by statistic and item, by each set of rules."""
     figures = []
@@ -127,7 +132,7 @@ def value_figures(
         for statistic, item in sorted(counts, key=lambda key: _order(counts[key])):
             if statistic == spec.statistic:
                 key = (statistic, item)
-                figures += _of_values(spec, item, counts[key], influence[key])
+                figures += _of_values(spec, item, counts[key], cells[key])
     return figures
 
 
@@ -135,18 +140,18 @@ def _order(frames: Frames) -> int:
     return -sum(int(frame["n_event"].sum()) for frame in frames.values())
 
 
-def _of_values(spec: Values, item: str | None, counts: Frames, influence: Frames) -> list[SectionFigure]:
+def _of_values(spec: Values, item: str | None, counts: Frames, cells: Frames) -> list[SectionFigure]:
     mean: dict[Rule, tuple[Interval, int]] = {}
     quantiles: dict[float, dict[Rule, tuple[Interval, int]]] = {q: {} for q in spec.quantiles}
     for rule, frame in counts.items():
         count = frame["n_event"] + frame["n_censored"]
         n = int(count.sum())
         if spec.mean:
-            cells = influence[rule].select("session_pk", "developer_id", "n", "total")
-            sums = cells.group_by("session_pk", "developer_id", maintain_order=True).sum()
+            columns = cells[rule].select("session_pk", "developer_id", "n", "total")
+            sums = columns.group_by("session_pk", "developer_id", maintain_order=True).sum()
             mean[rule] = (clustered_ratio(sums["total"].to_numpy(), sums["n"].to_numpy(), codes_of(sums)), n)
         if spec.quantiles:
-            curve = curve_of_values(frame, influence[rule])
+            curve = curve_of_values(frame, cells[rule])
             for q, both in quantiles.items():
                 found = curve.quantile(q)
                 if found is not None and rule == "tracelab":

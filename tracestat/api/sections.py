@@ -17,12 +17,13 @@ from tracestat.api.section_estimates import (
     value_figures,
 )
 from tracestat.durations import Selection
-from tracestat.durations.section_figures import RULES, Rule, Section
+from tracestat.durations.section_figures import RULES, VALUES, Rule, Section
 from tracestat.durations.tracelab import (
     LEAST_CALLS,
     cache_sweep,
     choose_sessions,
     residual_sums,
+    section_cells,
     section_counts,
     section_influence,
     section_sums,
@@ -156,7 +157,10 @@ def _groups(
     frames = grouped(sums, keys)
     value_keys = [*(keys or ("pooled",)), "statistic", "item"]
     counts = _by_statistic(section_counts(trace, section, chosen), value_keys)
-    influence = _by_statistic(section_influence(trace, section, chosen, AT), value_keys)
+    cells = _by_statistic(section_cells(trace, section, chosen, AT), value_keys)
+    for statistic in (spec.statistic for spec in VALUES[section] if spec.censored):
+        scored = _by_statistic(section_influence(trace, section, chosen, statistic, AT), value_keys)
+        cells = {place: {**found, **scored.get(place, {})} for place, found in cells.items()}
     sweeps = grouped(cache_sweep(trace, chosen, GRID), keys) if section == "cache" else {}
     residual = grouped(residual_sums(trace, chosen), (*keys, "item")) if section == "commands" else {}
     at_once = grouped(sessions_at_once(trace, chosen), keys or ("pooled",)) if section == "sessions" else {}
@@ -165,7 +169,7 @@ def _groups(
         place = key or (True,)
         figures = ratio_figures(section, frames[key])
         figures += residual_figures({items[-1]: parts for items, parts in residual.items() if items[:-1] == key})
-        figures += value_figures(section, counts.get(place, {}), influence.get(place, {}))
+        figures += value_figures(section, counts.get(place, {}), cells.get(place, {}))
         if place in at_once:
             figures.append(_most_at_once(at_once[place]))
         swept: list[TimeoutSweep] = []

@@ -41,6 +41,7 @@ class Values:
     words: str
     quantiles: tuple[float, ...] = (0.5, 0.9)
     mean: bool = True
+    censored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +185,7 @@ VALUES: Mapping[Section, tuple[Values, ...]] = {
         Values("executables_per_call", "count", "executables per call", (0.5, 0.9)),
         Values("residual_seconds", "seconds", "wall less reported", (0.5, 0.9, 0.99)),
         Values("call_seconds", "seconds", "call", (0.5, 0.9), mean=False),
-        Values("command_seconds", "seconds", "command", (0.5, 0.9), mean=False),
+        Values("command_seconds", "seconds", "command", (0.5, 0.9), mean=False, censored=True),
     ),
 }
 

@@ -41,6 +41,7 @@ __all__ = [
     "named_numbers",
     "quantile_of_counts",
     "residual_sums",
+    "section_cells",
     "section_counts",
     "section_influence",
     "section_sums",
@@ -171,17 +172,7 @@ def cache_sweep(trace: Trace, selection: Selection, timeouts: Sequence[float]) -
         -1 the generation time of the session.
     """
     _prepare(trace, "cache")
-    times = [float(value) for value in timeouts]
-    return _numbers(
-        run_on(
-            trace,
-            "cache_sweep",
-            selection,
-            step=list(range(len(times) + 1)),
-            above=[-1.0, *times],
-            at_most=[*times, 1e300],
-        )
-    )
+    return _numbers(run_on(trace, "cache_sweep", selection, **_intervals(timeouts)))
 
 
 def shell_shares(trace: Trace, selection: Selection) -> pl.DataFrame:
@@ -214,8 +205,8 @@ def section_counts(trace: Trace, section: Section, selection: Selection) -> pl.D
     return run_on(trace, "section_counts", selection)
 
 
-def section_influence(trace: Trace, section: Section, selection: Selection, at: Sequence[float]) -> pl.DataFrame:
-    """Sum what every session adds to means, and to curves between chosen values: ``queries/section_influence.sql``.
+def section_cells(trace: Trace, section: Section, selection: Selection, at: Sequence[float]) -> pl.DataFrame:
+    """Count and sum the values of every session between chosen values: ``queries/section_cells.sql``.
 
     Parameters
     ----------
@@ -223,15 +214,20 @@ def section_influence(trace: Trace, section: Section, selection: Selection, at: 
         Ascending; step k holds the values in (at[k-1], at[k]], step len(at) those beyond.
     """
     _ask(trace, section)
+    return run_on(trace, "section_cells", selection, **_intervals(at))
+
+
+def section_influence(
+    trace: Trace, section: Section, selection: Selection, statistic: str, at: Sequence[float]
+) -> pl.DataFrame:
+    """Sum what every session adds to the curve of a censored statistic: ``queries/section_influence.sql``."""
+    _ask(trace, section)
+    return run_on(trace, "section_influence", selection, statistic=statistic, **_intervals(at))
+
+
+def _intervals(at: Sequence[float]) -> dict[str, list[float]]:
     values = [float(value) for value in at]
-    return run_on(
-        trace,
-        "section_influence",
-        selection,
-        step=list(range(len(values) + 1)),
-        above=[-1.0, *values],
-        at_most=[*values, 1e300],
-    )
+    return {"step": list(range(len(values) + 1)), "above": [-1.0, *values], "at_most": [*values, 1e300]}
 
 
 def named_numbers(trace: Trace, section: Section, selection: Selection | None = None) -> pl.DataFrame:

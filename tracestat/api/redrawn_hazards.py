@@ -57,7 +57,9 @@ def _class_rows(group: HazardGroup, steepest: float, flattest: float) -> list[Fi
     slope = (cut.slope if cut.windows else group.slope).poisson
     rise = (cut.rise if cut.windows else group.rise).adjacent
     name = group.label
-    note = verdict(rise) if slope.value is not None else _missing(group)
+    note = verdict(rise) if rise.significant is not None else "the rise test is not available"
+    if slope.value is None:
+        note = _missing(group)
     definition = "tool pauses, wall clock, deadlines cut"
     rows = [
         FigureRow(

@@ -151,7 +151,7 @@ def test_wrong_choices_are_usage_errors() -> None:
     with tracestat.open() as trace:
         for wrong in ({"by": "tool"}, {"where": "tool = 'Bash'"}, {"draws": -1}, {"since": "x"}):
             with pytest.raises(UsageError):
-                tracestat.memoryfulness(trace, **wrong)  # type: ignore[arg-type]
+                tracestat.memoryfulness(trace, **wrong)
         bare = tracestat.memoryfulness(trace, draws=0, by="none")
     assert bare.groups[0].value.low is None
     assert "without an interval" in repr(bare)

@@ -11,7 +11,7 @@ import pytest
 
 import tracestat
 from tests.charts.conftest import HOSTILE, LONG, STEERING, UNICODE, empty_hazard_group, hazard_group, head
-from tracestat.charts.mixing import MixingLine, draw_mixing, mixing_centre, mixing_lines, share_words
+from tracestat.charts.mixing import MixingLine, mixing_centre, mixing_lines, share_words
 from tracestat.results import NOT_AVAILABLE, HazardGroup, HazardResult, Interval, Slopes
 
 
@@ -109,7 +109,7 @@ def test_without_intervals_no_bands(group: Any) -> None:
     assert "bands" not in text_of(made)
 
 
-@pytest.mark.parametrize("names", [["claude", "codex"], [HOSTILE, UNICODE, LONG, STEERING, ""], ["x"] * 50])
+@pytest.mark.parametrize("names", [["claude", "codex"], [HOSTILE, UNICODE, LONG, STEERING, ""], ["x"] * 7])
 def test_the_chart_is_valid_safe_and_on_the_page(names: list[str]) -> None:
     result = HazardResult(head("hazard", synthetic=True), tuple(hazard_group({"provider": name}) for name in names))
     made = spec(result)
@@ -119,7 +119,6 @@ def test_the_chart_is_valid_safe_and_on_the_page(names: list[str]) -> None:
     for panel in panels(made):
         for row in panel:
             assert row.get("low") is None or 0 < row["low"] <= row["high"]
-    assert draw_mixing(result).to_dict() == made
 
 
 def test_the_sample_and_the_option(run_mixing: Any) -> None:

@@ -143,7 +143,7 @@ def test_every_key_of_programs_groups(store_of: Make, key: str) -> None:
 def test_what_programs_do_not_have_is_a_usage_error(store_of: Make, wrong: dict[str, str]) -> None:
     trace = store_of([turn("a", 0, 0)])
     with pytest.raises(UsageError):
-        select_programs(trace, **wrong)  # type: ignore[arg-type]
+        select_programs(trace, **wrong)
 
 
 def test_a_value_in_quotes_is_no_column(store_of: Make) -> None:

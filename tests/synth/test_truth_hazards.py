@@ -5,6 +5,8 @@ hazard of commands before the first yield; memoryfulness. What cannot, by constr
 
 - slopes within keys where deadlines lie in the range (Codex' commands yield at 1 s): they are made with deadlines kept;
   Claude's shell is therefore measured on bins that end before 120 s;
+- slopes from the first edge on of classes whose shortest duration lies above it (agents 0.5 s, web 0.3 s): they are
+  left out there;
 - pauses of polls have no law of their own, pauses of several calls are maxima: both are left out here;
 - a command that ended between two polls is seen by the next one, which may come hours later, after an answer of the
   user: from the first yield on its hazard is too low. Its law lies between the curve of the last sightings alive and
@@ -24,6 +26,7 @@ from numpy.typing import NDArray
 
 import tracestat
 from tracestat.results import Bin, HazardGroup
+from tracestat.survival.bins import DEFAULT_EDGES
 from tracestat.survival.curve import kaplan_meier
 from tracestat.survival.memoryfulness import memoryfulness
 from tracestat.synth import SynthTruth, synth_trace
@@ -41,7 +44,7 @@ class World:
 
 SEEDS = [
     pytest.param((1, 200), id="1"),
-    pytest.param((2, 200), id="2"),
+    pytest.param((2, 140), id="2"),
     *(pytest.param((seed, 900), id=f"{seed}", marks=pytest.mark.full) for seed in (3, 4, 5, 6)),
 ]
 
@@ -143,7 +146,8 @@ def test_hazards_of_classes_outside_the_windows_are_those_of_their_laws(world: W
 
 def test_slopes_within_keys_are_those_of_the_laws(world: World) -> None:
     """Without deadlines in range: 9 bins end before 120 s; Codex' commands yield from 1 s on and cannot be taken."""
-    laws = {(c.provider, c.tool_class): c.within for c in world.truth.classes}
+    late = {(law.provider, law.tool_class) for law in world.truth.laws if law.t0 > DEFAULT_EDGES[0]}
+    laws = {(c.provider, c.tool_class): c.within for c in world.truth.classes if (c.provider, c.tool_class) not in late}
     found = []
     for (provider, tool_class), group in hazards(world, by="provider,tool_class", where="n_calls = 1", bins=9).items():
         within = {item.keys: item for item in group.within}.get(("command_skeleton", "developer"))
@@ -228,7 +232,7 @@ def test_commands_follow_their_law_before_the_first_yield(world: World) -> None:
     assert len(early) == 3
     for item in early:
         events = expected(rows, item)
-        assert events > 400
+        assert events > 300
         assert abs(item.events - events) < 4 * np.sqrt(events)
 
 
@@ -255,7 +259,8 @@ def test_the_law_of_commands_lies_between_last_seen_alive_and_seen_ended(world: 
         noise = 4 * np.sqrt(law * (1 - law) / n) + 0.002
         assert float(early.survival_at(t)) - noise <= law <= float(late.survival_at(t)) + noise, t
     # from the first yield on the two differ by more than chance, so the hazard of commands cannot be the law's
-    assert float(late.survival_at(3.0)) > rows.survival(3.0) + 4 * np.sqrt(0.25 / n)
+    law = rows.survival(3.0)
+    assert float(late.survival_at(3.0)) > law + 4 * np.sqrt(law * (1 - law) / n)
     ended = rows.observed & (rows.seconds > 2)
     assert rows.cumulative(1.6605, LAST).sum() > 1.3 * ended.sum()
     alive = np.where(rows.observed, rows.seen_alive, rows.seconds)

@@ -136,6 +136,11 @@ class _Programs:
     developer: NDArray[np.intp]
 
     @property
+    def columns(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp], NDArray[np.intp]]:
+        """As the estimators take them."""
+        return self.turns, self.n, self.session, self.developer
+
+    @property
     def n_sessions(self) -> int:
         return int(self.session.max(initial=-1)) + 1
 
@@ -160,9 +165,8 @@ def _group(
     programs = _programs(own)
     n, n_open = int(own["n"].sum()), int(own["n_open"].sum())
     n_programs = n - n_open
-    columns = (programs.turns, programs.n, programs.session, programs.developer)
     missing = _missing(own, unit, n, n_programs, programs.n_sessions, min_n)
-    fit = None if missing else clustered_memoryfulness(*columns, draws=draws, seed=seed)
+    fit = None if missing else clustered_memoryfulness(*programs.columns, draws=draws, seed=seed)
     if not missing and fit is None:
         missing = ["every program has one round: there is nothing that progress could tell"]
     notes = list(missing)
@@ -173,7 +177,9 @@ def _group(
     unanswered = int(own["n_unanswered"].sum())
     if unanswered:
         notes.append(f"{unanswered:,} end on a tool's result without an answer, and count as finished")
-    turns, law, left = Turns(), (), ()
+    turns = Turns()
+    law: tuple[LawPoint, ...] = ()
+    left: tuple[RoundsLeft, ...] = ()
     if n_programs and _unit_is_known(own, unit):
         turns = Turns(
             float(programs.turns @ programs.n) / n_programs,
@@ -182,7 +188,7 @@ def _group(
             int(programs.turns.max()),
         )
         if n >= min_n:
-            law, left = _law(columns), _left(columns)
+            law, left = _law(programs), _left(programs)
     return MemoryfulnessGroup(
         key={**key, "unit": unit},
         n=n,
@@ -243,21 +249,21 @@ def _with_open(frame: pl.DataFrame) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def _law(columns: tuple[NDArray[Any], ...]) -> tuple[LawPoint, ...]:
+def _law(programs: _Programs) -> tuple[LawPoint, ...]:
     """Give the survival of the number of rounds at its own values; of many, at some that are even in logarithm."""
-    values = np.unique(columns[0]).astype(int)
+    values = np.unique(programs.turns).astype(int)
     if values.size > _LAW_POINTS:
         wanted = np.geomspace(values[0], values[-1], _LAW_POINTS)
         values = np.unique(values[np.searchsorted(values, wanted.round())])
     at = sorted({1, *values.tolist()})
-    points = turn_survival(*columns, at)
+    points = turn_survival(*programs.columns, at)
     return tuple(LawPoint(turns, share, n) for turns, (share, n) in zip(at, points, strict=True))
 
 
-def _left(columns: tuple[NDArray[Any], ...]) -> tuple[RoundsLeft, ...]:
+def _left(programs: _Programs) -> tuple[RoundsLeft, ...]:
     found = []
     for after in _AFTER:
-        mean, n = rounds_left(*columns, after)
+        mean, n = rounds_left(*programs.columns, after)
         if n >= _FEWEST_PROGRAMS:
             found.append(RoundsLeft(after, mean, n))
     return tuple(found)

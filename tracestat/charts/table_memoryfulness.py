@@ -21,6 +21,8 @@ from tracestat.results import Head, Interval, MemoryfulnessGroup, MemoryfulnessR
 
 __all__ = ["eta_interval", "how_made", "memoryfulness_tables", "sentence", "units_differ"]
 
+_SAID = 6
+
 
 def memoryfulness_tables(
     result: MemoryfulnessResult, groups: Sequence[MemoryfulnessGroup], cut: str | None
@@ -35,7 +37,11 @@ def memoryfulness_tables(
     )
     if not groups:
         return [Table(title, caption=(*caption, "no groups: nothing is left to count"), notes=head.notes)]
-    said = [sentence(group) for group in groups] + units_differ(groups)
+    said = [sentence(group) for group in groups[:_SAID]] + units_differ(groups)
+    if len(groups) > _SAID:
+        said.append(
+            f"the first {_SAID} of {count(len(groups))} groups; what the others say follows from their intervals"
+        )
     tables = [
         _counts(groups, title, caption),
         _values(groups, titled("Memoryfulness eta", head)),

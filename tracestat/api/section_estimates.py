@@ -65,8 +65,8 @@ def ratio_figures(section: Section, frames: Frames) -> list[SectionFigure]:
         for rule, frame in frames.items():
             if rule in ratio.rules:
                 used = frame if ratio.only is None else frame.filter(frame[ratio.only] == 1)
-                columns = (used[name].to_numpy() for name in (ratio.part, ratio.whole))
-                both[rule] = (clustered_ratio(*columns, codes_of(used), share=ratio.unit == "share"), used.height)
+                part, whole = used[ratio.part].to_numpy(), used[ratio.whole].to_numpy()
+                both[rule] = (clustered_ratio(part, whole, codes_of(used), share=ratio.unit == "share"), used.height)
         figures.append(_figure(ratio.name, ratio.unit, ratio.words, both))
     for total in TOTALS[section]:
         sums: dict[Rule, tuple[Interval, int]] = {}
@@ -87,8 +87,8 @@ def residual_figures(frames: Mapping[str, Frames]) -> list[SectionFigure]:
         hours: dict[str, dict[Rule, tuple[Interval, int]]] = {"wall": {}, "internal": {}, "residual": {}}
         for rule, frame in frames[item].items():
             n = int(frame["n"].sum())
-            columns = (frame[f"{name}_seconds"].to_numpy() for name in ("residual", "wall"))
-            share[rule] = (clustered_ratio(*columns, codes_of(frame), share=True), n)
+            part, whole = frame["residual_seconds"].to_numpy(), frame["wall_seconds"].to_numpy()
+            share[rule] = (clustered_ratio(part, whole, codes_of(frame), share=True), n)
             for name, both in hours.items():
                 both[rule] = (Interval(float(frame[f"{name}_seconds"].sum()) / 3600), n)
         counts = {rule: (Interval(float(n)), n) for rule, (_, n) in share.items()}
@@ -194,12 +194,17 @@ def sweep_of(rule: Rule, frame: pl.DataFrame, seed: int) -> tuple[TimeoutSweep, 
         return np.bincount(session, weights=frame[name].to_numpy(), minlength=ids.size).astype(np.float64)
 
     sums = SweepSums(
-        np.asarray(GRID),
-        *(table(name) for name in ("n", "idle_seconds", "cacheable_tokens", "active_idle_seconds")),
-        *(column(f"{name}_tokens") for name in ("prefix", "append", "fresh")),
-        column("tokens"),
-        column("generation_seconds"),
-        developer,
+        timeouts=np.asarray(GRID),
+        n=table("n"),
+        idle_seconds=table("idle_seconds"),
+        cacheable=table("cacheable_tokens"),
+        active_idle=table("active_idle_seconds"),
+        prefix=column("prefix_tokens"),
+        append=column("append_tokens"),
+        fresh=column("fresh_tokens"),
+        tokens=column("tokens"),
+        generation=column("generation_seconds"),
+        developer=developer,
     )
     timeout = effective_timeout(sums, seed=seed)
     n_steps = int(sums.n.sum())

@@ -88,9 +88,9 @@ def _variance(counts: Floats, independent: Floats) -> Floats | None:
     apart = upto - share * total[:, None]
     clustered = np.zeros(share.size)
     np.divide((apart**2).sum(axis=0), (rows * left) ** 2, out=clustered, where=known)
-    clustered = np.maximum(clustered * n_clusters / (n_clusters - 1), independent)
-    clustered *= float(stdtrit(n_clusters - 1, 0.975) / ndtri(0.975)) ** 2
+    widened = float(stdtrit(n_clusters - 1, 0.975) / ndtri(0.975)) ** 2
+    variance: Floats = widened * np.maximum(clustered * n_clusters / (n_clusters - 1), independent)
     last = int(np.flatnonzero(known)[-1]) if known.any() else -1
     if last >= 0:
-        clustered[last + 1 :] = clustered[last]
-    return clustered
+        variance[last + 1 :] = variance[last]
+    return variance

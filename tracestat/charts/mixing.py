@@ -92,7 +92,7 @@ def share_words(line: MixingLine, pooled: float) -> str:
     Examples
     --------
     >>> share_words(MixingLine("within class", Interval(-0.6, -0.7, -0.5), 0.25), -0.8)
-    '25 % of the fall is mixing (12 to 38 %)'
+    '25 % of the fall is mixing (13 to 38 %)'
     >>> share_words(MixingLine("within class", Interval(-0.9), -0.125), -0.8)
     'no part of the fall is mixing'
     >>> share_words(MixingLine("within class", Interval(0.1), 1.125), -0.8)

@@ -70,8 +70,8 @@ def memoryfulness(turns: ArrayLike, n: ArrayLike | None = None) -> float | None:
     --------
     >>> round(memoryfulness([2, 3, 7]), 12)
     0.358070500928
-    >>> memoryfulness(range(1, 21)), memoryfulness([5, 5]), memoryfulness([1, 1])
-    (0.5, 1.0, None)
+    >>> memoryfulness([1, 1, 4]), memoryfulness([5, 5]), memoryfulness([1, 1])
+    (0.25, 1.0, None)
     """
     N, count = _checked(turns, n)
     eta = float(memoryfulness_of_sums(_sums(N, count).sum(axis=0)))

@@ -36,41 +36,62 @@ called AS (
     FROM tool_calls
     GROUP BY round_pk
 ),
+-- sessions are numbered once, so that what follows sorts numbers
+by_id AS (
+    SELECT session_id, min(round_pk) AS session_pk, arg_min(provider, round_pk) AS provider,
+        arg_min("user", round_pk) AS developer, arg_min(project, round_pk) AS project
+    FROM rounds
+    WHERE session_id <> ''
+    GROUP BY session_id
+),
+by_developer AS (
+    SELECT provider, "user" AS developer, session_id, min(round_pk) AS session_pk,
+        arg_min(project, round_pk) AS project
+    FROM rounds
+    WHERE session_id <> ''
+    GROUP BY provider, "user", session_id
+),
 step AS (
-    SELECT r.round_pk, r.round_index, r.provider, r."user" AS developer, r.project, r.session_id AS session,
-        r.first_input_event_type, r.prefix_tokens, r.newly_append_tokens AS append_tokens, r.output_tokens,
+    SELECT r.round_pk, r.round_index, r.session_id AS session, t.session_pk AS id_pk, d.session_pk AS developer_pk,
+        t.provider AS id_provider, t.developer AS id_developer, t.project AS id_project, d.provider, d.developer,
+        d.project, r.first_input_event_type, r.prefix_tokens, r.newly_append_tokens AS append_tokens, r.output_tokens,
         e.first_type, e.first_stamp, e.last_stamp, e.first_output, e.last_output, i.last_input, i.trigger_at,
         coalesce(e.first_listed, least(c.first_emitted, c.first_result)) AS first_activity,
         greatest(e.last_stamp, c.last_emitted, c.last_result) AS last_activity,
         c.last_result, coalesce(c.n_calls, 0) AS n_calls, coalesce(c.tool_seconds, 0) AS tool_seconds,
         r.round_id IS NOT NULL AND e.last_stamp IS NOT NULL AND row_number() OVER (
-            PARTITION BY r.provider, r.round_id, e.first_stamp, e.last_stamp ORDER BY r.round_pk) > 1 AS is_copy
+            PARTITION BY hash(r.provider, r.round_id, e.first_stamp, e.last_stamp) ORDER BY r.round_pk) > 1 AS is_copy
     FROM rounds AS r
+    JOIN by_id AS t ON t.session_id = r.session_id
+    JOIN by_developer AS d
+        ON d.provider IS NOT DISTINCT FROM r.provider AND d.developer IS NOT DISTINCT FROM r."user"
+        AND d.session_id = r.session_id
     LEFT JOIN stamps AS e ON e.round_pk = r.round_pk
     LEFT JOIN inputs AS i ON i.round_pk = r.round_pk
     LEFT JOIN called AS c ON c.round_pk = r.round_pk
-    WHERE r.session_id IS NOT NULL AND r.session_id <> ''
 ),
 both_rules AS (
-    SELECT 'tracelab' AS rule, *, min(round_pk) OVER (PARTITION BY session) AS session_pk, round_pk AS ordinal
+    SELECT 'tracelab' AS rule, * EXCLUDE (id_pk, developer_pk, provider, developer, project, id_provider, id_developer,
+            id_project),
+        id_pk AS session_pk, id_provider AS provider, id_developer AS developer, id_project AS project,
+        round_pk AS ordinal,
+        row_number() OVER (PARTITION BY id_pk ORDER BY round_index, first_activity NULLS FIRST, round_pk) AS walk
     FROM step
-    UNION ALL
-    SELECT 'tracestat' AS rule, *, min(round_pk) OVER (PARTITION BY provider, developer, session) AS session_pk,
-        round_index * 1099511627776 + round_pk AS ordinal
+    UNION ALL BY NAME
+    SELECT 'tracestat' AS rule, * EXCLUDE (id_pk, developer_pk, id_provider, id_developer, id_project),
+        developer_pk AS session_pk, round_index * 1099511627776 + round_pk AS ordinal, NULL AS walk
     FROM step
     WHERE NOT is_copy
 ),
 placed AS (
-    SELECT * EXCLUDE (provider, developer, project),
-        first_value(provider) OVER of_session AS provider, first_value(developer) OVER of_session AS developer,
-        first_value(project) OVER of_session AS project,
-        min(first_stamp) OVER (PARTITION BY rule, session_pk) AS started_at,
+    SELECT *, min(first_stamp) OVER (PARTITION BY rule, session_pk) AS started_at,
         row_number() OVER of_session AS place,
-        row_number() OVER (PARTITION BY rule, session_pk
-            ORDER BY round_index, CASE WHEN rule = 'tracelab' THEN first_activity END NULLS FIRST, round_pk) AS walk,
         count(trigger_at) OVER (PARTITION BY rule, session_pk ORDER BY ordinal
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS request,
-        lag(last_result) OVER of_session AS before_result
+        lag(last_result) OVER of_session AS before_result,
+        lag(last_output IGNORE NULLS) OVER of_session AS before_output,
+        coalesce(lag(coalesce(prefix_tokens, 0) + coalesce(append_tokens, 0)) OVER of_session, 0) AS before_tokens,
+        coalesce(lag(output_tokens) OVER of_session, 0) AS before_output_tokens
     FROM both_rules
     WINDOW of_session AS (PARTITION BY rule, session_pk ORDER BY ordinal)
 ),
@@ -81,16 +102,12 @@ begun AS (
     FROM placed
 )
 SELECT rule, round_pk, session_pk, provider, developer, project, session, started_at, TRUE AS pooled, round_index, place,
-    walk, request, first_stamp, last_stamp, first_activity, last_activity, first_output, last_output, input_at,
-    trigger_at, n_calls, last_result, tool_seconds, first_input_event_type, first_type,
+    coalesce(walk, place) AS walk, request, first_stamp, last_stamp, first_activity, last_activity, first_output,
+    last_output, input_at, trigger_at, n_calls, last_result, tool_seconds, first_input_event_type, first_type,
     CASE WHEN rule = 'tracelab' THEN first_type WHEN trigger_at = input_at THEN 'user_message'
          WHEN input_at IS NOT NULL THEN 'tool_result' END AS "trigger",
     CASE WHEN input_at < last_output THEN date_diff('microsecond', input_at, last_output) / 1e6 END
         AS generation_seconds,
-    prefix_tokens, append_tokens, output_tokens,
-    lag(last_output IGNORE NULLS) OVER of_session AS before_output,
-    place > 1 AS has_before,
-    coalesce(lag(coalesce(prefix_tokens, 0) + coalesce(append_tokens, 0)) OVER of_session, 0) AS before_tokens,
-    coalesce(lag(output_tokens) OVER of_session, 0) AS before_output_tokens
+    prefix_tokens, append_tokens, output_tokens, before_output, place > 1 AS has_before, before_tokens,
+    before_output_tokens
 FROM begun
-WINDOW of_session AS (PARTITION BY rule, session_pk ORDER BY place)

@@ -179,6 +179,7 @@ def test_hits_and_sweep_by_tracelabs_rules(steps: list[dict[str, Any]], answers:
     covered = [found for walk in walks.values() for found in gaps(walk)]
     idle, cacheable, new, served = (np.array(column, dtype=float) for column in zip(*covered, strict=True))
     total, generation = float((cacheable + new).sum()), sum(row["generation"] for row in steps)
+    single = (np.array(list(single_calls(steps))), np.array(list(waits_after_output(steps))))
     (sweep,) = (sweep for sweep in answer.group().sweeps if sweep.rule == "tracelab")
     assert sweep.n_steps == idle.size
     assert sweep.deployed_hit_rate.value == pytest.approx(served.sum() / total, rel=1e-9)
@@ -188,7 +189,27 @@ def test_hits_and_sweep_by_tracelabs_rules(steps: list[dict[str, Any]], answers:
         assert point.storage_ratio.value == pytest.approx(
             np.minimum(idle, point.timeout_seconds).sum() / generation, rel=1e-9
         )
+        alive = sum(float(gap[gap <= point.timeout_seconds].sum()) for gap in single)
+        assert point.active_ratio.value == pytest.approx(generation / (generation + alive), rel=1e-9)
         assert point.amplification.value == pytest.approx(1 + cacheable[~within].sum() / new.sum(), rel=1e-9)
+
+
+def single_calls(steps: list[dict[str, Any]]) -> Iterator[float]:
+    for row in steps:
+        for *_, wall, internal in row["calls"]:
+            latency = wall if internal is None else internal
+            if latency is not None and latency > 0:
+                yield latency / 1000
+
+
+def waits_after_output(steps: list[dict[str, Any]]) -> Iterator[float]:
+    last: dict[str, dt.datetime] = {}
+    for row in steps:
+        session = row["session_id"]
+        if row["trigger_at"] is not None and session in last and row["trigger_at"] > last[session]:
+            yield seconds(last[session], row["trigger_at"])
+        if row["last_output"] is not None:
+            last[session] = row["last_output"]
 
 
 def gaps(walk: list[dict[str, Any]]) -> Iterator[tuple[float, float, float, float]]:

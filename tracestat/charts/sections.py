@@ -61,9 +61,20 @@ def _drawn(result: SectionResult, title: str, panels: Any) -> alt.TopLevelMixin:
     notes = [*group_notes(groups), *head.notes]
     if not drawn_panels:
         return finished(message("nothing to draw: no session is left"), heading(title, [*lines, *notes], head, 560))
-    bands = clustered((in_words(group), figure.tracestat) for group in groups for figure in group.figures)
+    bands = _bands(groups)
     chart = alt.vconcat(*drawn_panels, spacing=24).resolve_scale(color="independent", y="independent", x="independent")
-    return finished(chart, heading(title, [*lines, *([bands] if bands else []), *notes], head, _WIDTH + 250))
+    return finished(chart, heading(title, [*lines, *bands, *notes], head, _WIDTH + 250))
+
+
+def _bands(groups: Sequence[SectionGroup]) -> list[str]:
+    """Say by what the intervals are clustered, for both rules where they differ."""
+    lab, own = (
+        clustered((in_words(group), getattr(figure, rule)) for group in groups for figure in group.figures)
+        for rule, _ in _RULES
+    )
+    if lab is None or lab == own:
+        return [own] if own else []
+    return [f"ours: {own}"] * (own is not None) + [f"by TraceLab's rules: {lab}"]
 
 
 def _size(group: SectionGroup) -> str:
@@ -132,7 +143,9 @@ def _dot_panel(
         low = min(min(row["x"], row["low"] or row["x"]) for row in kept)
         high = max(max(row["x"], row["high"] or row["x"]) for row in kept)
         x = time_axis("x", "time", (max(low, 1e-3), max(high, 2 * max(low, 1e-3))))
-        kept = [{**row, "low": max(row["low"], low) if row["low"] else row["low"]} for row in kept]
+        if any(row["low"] is not None and row["high"] is None for row in kept):
+            lines = [*lines, "a bar that ends at the right edge has no upper bound"]
+        kept = [_ended(row, low, high) for row in kept]
     color = alt.Color(
         "rule:N",
         scale=alt.Scale(domain=list(series), range=list(COLORS[: len(series)])),
@@ -161,6 +174,13 @@ def _dot_panel(
         width=_WIDTH, height=height, title=panel_title(title, lines, _WIDTH)
     )
     return [chart]
+
+
+def _ended(row: dict[str, Any], low: float, high: float) -> dict[str, Any]:
+    """Let an interval without an upper bound reach the edge, and none begin at zero."""
+    if row["low"] is None:
+        return row
+    return {**row, "low": max(row["low"], low), "high": high if row["high"] is None else row["high"]}
 
 
 def _at(x: Any, field: str) -> Any:

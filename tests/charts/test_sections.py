@@ -87,3 +87,12 @@ def test_one_tiny_session(store_of: Any) -> None:
         assert "one session: no interval" in to_text(tables_of(answer))
         answer.chart().to_dict()
         assert answer.to_frame()["low"].is_null().all()
+
+
+def test_a_trace_without_tokens_says_so(store_of: Any) -> None:
+    rows = [
+        round_("s", n, [call(f"c{n}", 10 * n, 10 * n + 1)], prefix_tokens=None, newly_append_tokens=None)
+        for n in range(3)
+    ]
+    text = to_text(tables_of(tracestat.summary_section(store_of(rows), "cache")))
+    assert "no step tells how many tokens of its prompt were cached" in " ".join(text.split())

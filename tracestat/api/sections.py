@@ -55,6 +55,7 @@ _KIND: dict[Section, type[SectionResult]] = {
     "commands": CommandsSummary,
 }
 _COUNTED: dict[Section, str] = {"sessions": "n_steps", "cache": "n_steps", "commands": "n_calls"}
+_NO_TOKENS = "no step tells how many tokens of its prompt were cached and appended"
 _ONE_SESSION = "one session: no interval"
 _RULES = (
     "rule tracelab: TraceLab's (a session is a session_id, copies kept, effective latency, parallel calls added up); "
@@ -67,7 +68,8 @@ _NOTES: dict[Section, tuple[str, ...]] = {
         "rule tracelab counts a tool that asks a person as tools; rule tracestat as human, and says how much it is",
         "rule tracelab knows no generation of a step that lists its own results before its output (Codex since 0.130); "
         "rule tracestat takes the time of results from their calls",
-        "what looks like a person's message may be an injected line; totals and sessions at once have no interval",
+        "what looks like a person's message may be an injected line, or what an agent asks its sub-agent; totals and "
+        "sessions at once have no interval",
     ),
     "cache": (
         "a step hits in full within the time-out and misses in full beyond it; storage: time suspended over generating",
@@ -224,6 +226,8 @@ def _group(
         notes = [*notes, _ONE_SESSION]
     elif n_developers < ENOUGH_CLUSTERS:
         notes = [*notes, FEW_DEVELOPERS.format(n=n_developers)]
+    if section == "cache" and not float(own["tokens"].sum()):
+        notes = [*notes, _NO_TOKENS]
     n = int(own[_COUNTED[section]].sum())
     seconds = {"sessions": "span_seconds", "commands": "single_command_seconds"}.get(section)
     return SectionGroup(

@@ -13,6 +13,10 @@ from tracestat.queries import query_names, query_text
 
 # What an estimator reads: a fleet-size lake must be able to run these in another engine.
 STATISTICS = (
+    "cache_hits",
+    "cache_sweep",
+    "commands_residual_sums",
+    "commands_shares",
     "curve_counts",
     "curve_influence",
     "deadlines_asked",
@@ -28,6 +32,11 @@ STATISTICS = (
     "program_turns",
     "residual_cells",
     "residual_counts",
+    "section_cells",
+    "section_counts",
+    "section_influence",
+    "sessions_active",
+    "sessions_shares",
     "summary_counts",
     "summary_limits",
     "summary_shares",

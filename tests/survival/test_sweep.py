@@ -158,3 +158,50 @@ def test_interval_of_a_ratio_covers(share: float) -> None:
         low, high = clustered_ratio(part, whole, np.arange(60), share=True).session or (None, None)
         hits += low is not None and high is not None and low <= share <= high
     assert 0.90 <= hits / runs <= 0.985
+
+
+def drawn_sessions(rng: np.random.Generator, sessions: int) -> SweepSums:
+    """Sessions whose deployed cache evicts after a time of its own, 500 s in the middle; idle times vary by session."""
+    session = np.repeat(np.arange(sessions), rng.integers(5, 60, sessions))
+    n = session.size
+    idle = np.exp(rng.normal(0.5, 2.6, n) + rng.normal(0, 0.5, sessions)[session])
+    cacheable, fresh = rng.lognormal(11, 0.6, n), rng.lognormal(6, 1, n)
+    evicts = np.exp(np.log(500) + rng.normal(0, 0.6, sessions))[session]
+    grid = np.unique(np.geomspace(1, 14_400, 120))
+    cell = np.searchsorted(grid, idle)
+
+    def table(values: Any) -> Any:
+        out = np.zeros((sessions, grid.size + 1))
+        np.add.at(out, (session, cell), values)
+        return out
+
+    def column(values: Any) -> Any:
+        return np.bincount(session, weights=values, minlength=sessions)
+
+    served = np.where(idle <= evicts, cacheable, 0.0)
+    return SweepSums(
+        grid,
+        table(np.ones(n)),
+        table(idle),
+        table(cacheable),
+        table(idle),
+        column(served),
+        column(cacheable + fresh - served),
+        column(fresh),
+        column(cacheable + fresh),
+        np.ones(sessions),
+        np.arange(sessions),
+    )
+
+
+def test_interval_of_the_effective_timeout_covers() -> None:
+    whole = effective_timeout(drawn_sessions(np.random.default_rng(0), 8000), draws=2)
+    assert whole is not None
+    assert whole.value is not None
+    rng, runs, hits = np.random.default_rng(1), 60, 0
+    for _ in range(runs):
+        found = effective_timeout(drawn_sessions(rng, 60), draws=200)
+        assert found is not None
+        low, high = found.session or (None, None)
+        hits += low is not None and high is not None and low <= whole.value <= high
+    assert hits / runs >= 0.87

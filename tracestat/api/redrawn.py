@@ -21,13 +21,14 @@ from tracestat.durations import Selection, select, summary_shares
 from tracestat.errors import TracestatError
 from tracestat.published import Figure, load_published
 from tracestat.queries import data_path
-from tracestat.results import Group, Head, ResidualPoint
+from tracestat.results import Group, Head, ReproducedFigure, ResidualPoint
 
 if TYPE_CHECKING:
     from tracestat.store import Trace
 
 __all__ = [
     "about",
+    "answers",
     "command_of",
     "published",
     "published_value",
@@ -90,7 +91,8 @@ def shares(trace: Trace) -> Redrawn:
         ("article.gt1m.time", "time that these calls hold"),
         ("article.approval", "time of calls that wait for approval"),
     )
-    rows = tuple(reproduced(trace, name, quantity=quantity) for name, quantity in asked)
+    ours = answers(trace, "article.lt1s", "article.gt1m.", "article.approval")
+    rows = tuple(reproduced(ours[name], quantity=quantity) for name, quantity in asked)
     pauses = select(trace, rows="all", by="none", where=CLAUDE)
     lines = [_counts(trace, pauses)]
     calls = select(trace, definition="tracelab", by="none", where=CLAUDE)
@@ -113,9 +115,13 @@ def _counts(trace: Trace, selection: Selection) -> str:
     return f"{counted(n, selection.unit)} of Claude; {left_out(head)}"
 
 
-def reproduced(trace: Trace, name: str, *, quantity: str, panel: str = "", seed: int = 0) -> FigureRow:
+def answers(trace: Trace, *only: str, seed: int = 0) -> dict[str, ReproducedFigure]:
+    """Give published numbers beside ours by their ids, which begin so; those that begin alike share their work."""
+    return {row.id: row for name in only for row in reproduce(trace, only=name, seed=seed).rows}
+
+
+def reproduced(row: ReproducedFigure, *, quantity: str, panel: str = "") -> FigureRow:
     """Give a published number beside ours, as ``reproduce`` has them."""
-    row = next(row for row in reproduce(trace, only=name, seed=seed).rows if row.id == name)
     # the provider stands in the title
     definition = (row.definition or "").partition("; ")[2] or row.definition or ""
     return FigureRow(
@@ -125,7 +131,7 @@ def reproduced(trace: Trace, name: str, *, quantity: str, panel: str = "", seed:
         ours=row.ours,
         definition=definition,
         note=row.why or row.verdict,
-        **_theirs(published(name)),
+        **_theirs(published(row.id)),
     )
 
 

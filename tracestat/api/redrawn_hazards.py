@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tracestat.api.deadlines import deadlines
 from tracestat.api.hazards import hazard
-from tracestat.api.redrawn import about, command_of, published_value, reproduced, size_of
+from tracestat.api.redrawn import about, answers, command_of, published_value, reproduced, size_of
 from tracestat.charts.captions import left_out
 from tracestat.charts.figures import FigureRow, Redrawn
 from tracestat.charts.figures_deadlines import AROUND, ATOM, ON_LIMIT, PLACE, SHARE, SMOOTH
@@ -135,12 +135,13 @@ def deadline_hazards(trace: Trace, *, seed: int = 0) -> Redrawn:
     result = deadlines(trace, by="provider", seed=seed)
     head = result.head
     scans = {str(group.key["provider"]): group for group in result.groups if group.mode == "scan"}
+    ours = answers(trace, "article.deadline", seed=seed)
     rows: list[FigureRow] = []
     for provider, name in (("codex", "Codex"), ("claude", "Claude")):
         figures = load_published().select(only=f"article.deadlines.{provider}.")
         if provider in scans:
             rows += _around(name, scans[provider], [published_value(figure.id) for figure in figures])
-        rows += [reproduced(trace, figure.id, quantity=PLACE, panel=name, seed=seed) for figure in figures]
+        rows += [reproduced(ours[figure.id], quantity=PLACE, panel=name) for figure in figures]
     codex = scans.get("codex")
     scanned = FigureRow(
         panel="Codex",
@@ -150,7 +151,7 @@ def deadline_hazards(trace: Trace, *, seed: int = 0) -> Redrawn:
         definition="tool pauses beyond a smooth hazard, by the scan",
         note="" if codex is not None else "no pauses of Codex",
     )
-    rows += [reproduced(trace, "article.deadline_share.codex", quantity=SHARE, panel="Codex", seed=seed), scanned]
+    rows += [reproduced(ours["article.deadline_share.codex"], quantity=SHARE, panel="Codex"), scanned]
     return Redrawn(
         name="deadlines",
         title="Hazard of pauses around the deadlines of the harnesses",

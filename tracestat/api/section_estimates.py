@@ -60,20 +60,28 @@ def _figure(
 def ratio_figures(section: Section, frames: Frames) -> list[SectionFigure]:
     """Make the ratios and totals of a section from its sums per session, by each set of rules."""
     figures = []
+    # those of the sessions that count, by the column that says so
+    used = {
+        (rule, only): frame if only is None else frame.filter(frame[only] == 1)
+        for rule, frame in frames.items()
+        for only in {*(one.only for one in RATIOS[section]), *(one.only for one in TOTALS[section])}
+    }
+    developer = {key: codes_of(frame) for key, frame in used.items()}
     for ratio in RATIOS[section]:
         both: dict[Rule, tuple[Interval, int]] = {}
-        for rule, frame in frames.items():
+        for rule in frames:
             if rule in ratio.rules:
-                used = frame if ratio.only is None else frame.filter(frame[ratio.only] == 1)
-                part, whole = used[ratio.part].to_numpy(), used[ratio.whole].to_numpy()
-                both[rule] = (clustered_ratio(part, whole, codes_of(used), share=ratio.unit == "share"), used.height)
+                key = (rule, ratio.only)
+                part, whole = used[key][ratio.part].to_numpy(), used[key][ratio.whole].to_numpy()
+                found = clustered_ratio(part, whole, developer[key], share=ratio.unit == "share")
+                both[rule] = (found, used[key].height)
         figures.append(_figure(ratio.name, ratio.unit, ratio.words, both))
     for total in TOTALS[section]:
         sums: dict[Rule, tuple[Interval, int]] = {}
-        for rule, frame in frames.items():
-            used = frame if total.only is None else frame.filter(frame[total.only] == 1)
-            value = float(used[total.column].sum())
-            sums[rule] = (Interval(value / 3600 if total.unit == "hours" else value), used.height)
+        for rule in frames:
+            chosen = used[rule, total.only]
+            value = float(chosen[total.column].sum())
+            sums[rule] = (Interval(value / 3600 if total.unit == "hours" else value), chosen.height)
         figures.append(_figure(total.name, total.unit, total.words, sums))
     return figures
 
@@ -103,15 +111,21 @@ def residual_figures(frames: Mapping[str, Frames]) -> list[SectionFigure]:
     return figures
 
 
+def _sessions_of(frame: pl.DataFrame) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Give each row the number of its session, and each session the number of its developer, from 0."""
+    ids, session = np.unique(frame["session_pk"].to_numpy(), return_inverse=True)
+    developer = np.zeros(ids.size, dtype=np.intp)
+    developer[session] = codes_of(frame)
+    return session.astype(np.intp), developer
+
+
 def curve_of_values(counts: pl.DataFrame, cells: pl.DataFrame) -> ClusteredCurve:
     """Make the curve of one statistic from its two frames; cells that have a score may hold censored values."""
-    session_ids, session = np.unique(cells["session_pk"].to_numpy(), return_inverse=True)
-    developer = np.zeros(session_ids.size, dtype=np.intp)
-    developer[session] = codes_of(cells)
+    session, developer = _sessions_of(cells)
     place = (session, cells["step"].to_numpy())
 
     def table(name: str) -> NDArray[np.float64]:
-        out = np.zeros((session_ids.size, len(AT) + 1))
+        out = np.zeros((developer.size, len(AT) + 1))
         np.add.at(out, place, cells[name].to_numpy())
         return out
 
@@ -147,9 +161,12 @@ def _of_values(spec: Values, item: str | None, counts: Frames, cells: Frames) ->
         count = frame["n_event"] + frame["n_censored"]
         n = int(count.sum())
         if spec.mean:
-            columns = cells[rule].select("session_pk", "developer_id", "n", "total")
-            sums = columns.group_by("session_pk", "developer_id", maintain_order=True).sum()
-            mean[rule] = (clustered_ratio(sums["total"].to_numpy(), sums["n"].to_numpy(), codes_of(sums)), n)
+            session, developer = _sessions_of(cells[rule])
+            total, rows = (
+                np.bincount(session, weights=cells[rule][name].to_numpy(), minlength=developer.size)
+                for name in ("total", "n")
+            )
+            mean[rule] = (clustered_ratio(total, rows, developer), n)
         if spec.quantiles:
             curve = curve_of_values(frame, cells[rule])
             for q, both in quantiles.items():
@@ -179,19 +196,17 @@ def _moved(found: Interval, value: float) -> Interval:
 def sweep_of(rule: Rule, frame: pl.DataFrame, seed: int) -> tuple[TimeoutSweep, list[str]]:
     """Make the time-out sweep of one group, and say what it lacks."""
     notes: list[str] = []
-    ids, session = np.unique(frame["session_pk"].to_numpy(), return_inverse=True)
-    developer = np.zeros(ids.size, dtype=np.intp)
-    developer[session] = codes_of(frame)
+    session, developer = _sessions_of(frame)
     step = frame["step"].to_numpy()
     cells = step >= 0
 
     def table(name: str) -> NDArray[np.float64]:
-        out = np.zeros((ids.size, len(GRID) + 1))
+        out = np.zeros((developer.size, len(GRID) + 1))
         np.add.at(out, (session[cells], step[cells]), frame[name].to_numpy()[cells])
         return out
 
     def column(name: str) -> NDArray[np.float64]:
-        return np.bincount(session, weights=frame[name].to_numpy(), minlength=ids.size).astype(np.float64)
+        return np.bincount(session, weights=frame[name].to_numpy(), minlength=developer.size).astype(np.float64)
 
     sums = SweepSums(
         timeouts=np.asarray(GRID),
@@ -230,7 +245,7 @@ def _point(sums: SweepSums, timeout: float) -> TimeoutPoint:
 def grouped(frame: pl.DataFrame, keys: Sequence[str]) -> dict[tuple[Any, ...], dict[Rule, pl.DataFrame]]:
     """Cut a frame by keys, and each part by rule."""
     parts: dict[tuple[Any, ...], dict[Rule, Any]] = {}
-    for part in frame.partition_by([*keys, "rule"], maintain_order=True):
-        *key, rule = part.select([*keys, "rule"]).row(0)
+    cut = frame.partition_by([*keys, "rule"], maintain_order=True, as_dict=True)
+    for (*key, rule), part in cut.items():
         parts.setdefault(tuple(key), {})[rule] = part
     return parts

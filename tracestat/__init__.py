@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tracestat.api.deadlines import deadlines
     from tracestat.api.exports import export_tracelab
     from tracestat.api.hazards import hazard
+    from tracestat.api.laws import fit_laws
     from tracestat.api.lists import calls, keys
     from tracestat.api.memoryfulness import memoryfulness
     from tracestat.api.reproduce import reproduce
@@ -35,6 +36,7 @@ __all__ = [
     "calls",
     "deadlines",
     "export_tracelab",
+    "fit_laws",
     "hazard",
     "keys",
     "memoryfulness",
@@ -57,6 +59,7 @@ _HOME = {
     "calls": ("tracestat.api.lists", "calls"),
     "deadlines": ("tracestat.api.deadlines", "deadlines"),
     "export_tracelab": ("tracestat.api.exports", "export_tracelab"),
+    "fit_laws": ("tracestat.api.laws", "fit_laws"),
     "hazard": ("tracestat.api.hazards", "hazard"),
     "keys": ("tracestat.api.lists", "keys"),
     "memoryfulness": ("tracestat.api.memoryfulness", "memoryfulness"),

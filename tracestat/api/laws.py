@@ -12,6 +12,7 @@ from tracestat.durations import Clock, Definition, Rows, Selection, Unit, select
 from tracestat.durations.laws import law_cells
 from tracestat.errors import TracestatError, UsageError
 from tracestat.results import FitGroup, FitResult, without_intervals
+from tracestat.results.fit import FAMILY_WORDS
 from tracestat.survival.headline import ENOUGH_CLUSTERS, FEW_DEVELOPERS
 from tracestat.survival.law_fits import GroupLaws, fit_group
 from tracestat.survival.law_ranges import LawGrid, law_grid
@@ -188,7 +189,8 @@ def _group(
         except TracestatError as error:
             notes.append(f"no law: {error}")
     for law in made.laws:
-        notes += [note if note.startswith(_words(law.family)) else f"{_words(law.family)}: {note}" for note in law.notes]
+        words = FAMILY_WORDS[law.family]
+        notes += [note if note.startswith(words) else f"{words}: {note}" for note in law.notes]
     if made.laws and within["developer_id"].n_unique() < ENOUGH_CLUSTERS:
         notes.append(FEW_DEVELOPERS.format(n=within["developer_id"].n_unique()))
     return FitGroup(
@@ -207,9 +209,3 @@ def _group(
         clusters=made.clusters,
         quantiles=made.quantiles,
     )
-
-
-def _words(family: str) -> str:
-    from tracestat.survival.law_families import FAMILIES
-
-    return FAMILIES[family][1] if family in FAMILIES else family

@@ -19,6 +19,7 @@ _CHARTS = {
     "CallsResult": ("listing", "draw_calls"),
     "CommandsSummary": ("sections", "draw_commands"),
     "DeadlinesResult": ("deadlines", "draw_deadlines"),
+    "FitResult": ("fit", "draw_fit"),
     "HazardResult": ("hazard", "draw_hazard"),
     "KeysResult": ("listing", "draw_keys"),
     "MemoryfulnessResult": ("memoryfulness", "draw_memoryfulness"),

@@ -18,6 +18,7 @@ _GROUPED = {
     "DeadlinesResult": ("table_deadlines", "deadline_tables"),
     "CacheSummary": ("table_sections", "cache_tables"),
     "CommandsSummary": ("table_sections", "commands_tables"),
+    "FitResult": ("table_fit", "fit_tables"),
     "HazardResult": ("table_hazard", "hazard_tables"),
     "MemoryfulnessResult": ("table_memoryfulness", "memoryfulness_tables"),
     "ResidualResult": ("table_residual", "residual_tables"),

@@ -13,6 +13,7 @@ from tracestat.cli.calls import calls
 from tracestat.cli.deadlines import deadlines
 from tracestat.cli.export import tracelab_command
 from tracestat.cli.fetch import fetch
+from tracestat.cli.fit import fit
 from tracestat.cli.hazard import hazard
 from tracestat.cli.ingest import ingest
 from tracestat.cli.keys import keys
@@ -69,6 +70,7 @@ _EXAMPLES: dict[Callable[..., None], str] = {
     deadlines: "deadlines trace.duckdb --by provider --chart deadlines.html",
     memoryfulness: "memoryfulness trace.duckdb --by provider,model --chart rounds.html",
     reproduce: "reproduce trace.duckdb --only article.mrl --figures drawn",
+    fit: "fit trace.duckdb --by tool_class --above 1 --chart laws.html",
     timeline: "timeline longest trace.duckdb --chart session.html --perfetto session.json",
     fetch: "fetch -o data --release v0.0.2",
     synth: "synth -o big.jsonl.gz --sessions 5000 --developers 40 --seed 1",

@@ -20,6 +20,7 @@ from tracestat.errors import UsageError
 __all__ = [
     "ChartMixing",
     "Clocked",
+    "Above",
     "CutAt",
     "DeadlineMode",
     "Elapsed",
@@ -73,6 +74,14 @@ DeadlineMode = Annotated[
         metavar="MODE",
         help="scan (spikes in the hazard), status (what rows say of their end), asked (limits that calls asked for) or "
         "auto, all that the trace can answer.  [default: auto]",
+    ),
+]
+Above = Annotated[
+    float | None,
+    typer.Option(
+        "--above",
+        metavar="SECONDS",
+        help="Fit the laws of what lasts longer than this, 0.0055 to 10000.  [default: 0.0055]",
     ),
 ]
 NumberOfBins = Annotated[

@@ -12,7 +12,15 @@ from tracestat.results.interval import NOT_AVAILABLE, Bounds, Interval
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["FitGroup", "FitResult", "LawBin", "LawFit", "QuantilePair"]
+__all__ = ["FAMILY_WORDS", "FitGroup", "FitResult", "LawBin", "LawFit", "QuantilePair"]
+
+FAMILY_WORDS = {
+    "weibull": "Weibull",
+    "lognormal": "lognormal",
+    "loglogistic": "log-logistic",
+    "gengamma": "generalised gamma",
+    "piecewise": "piecewise",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

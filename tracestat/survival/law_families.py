@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tracestat.errors import TracestatError
 from tracestat.resample import sum_by
+from tracestat.results.fit import FAMILY_WORDS
 from tracestat.survival.bins import Window
 from tracestat.survival.exposure import exposure_from_exits
 from tracestat.survival.laws import Law, LawCounts, Totals, maximise
@@ -145,11 +146,11 @@ class GeneralizedGammaFitter(_CountsFitter, lifelines.GeneralizedGammaFitter):  
         return at_zero + part * (above - below) / 2 + part**2 * (above + below - 2 * at_zero) / 2
 
 
-FAMILIES: dict[str, tuple[type[Any], str]] = {
-    "weibull": (WeibullFitter, "Weibull"),
-    "lognormal": (LogNormalFitter, "lognormal"),
-    "loglogistic": (LogLogisticFitter, "log-logistic"),
-    "gengamma": (GeneralizedGammaFitter, "generalised gamma"),
+FAMILIES: dict[str, type[Any]] = {
+    "weibull": WeibullFitter,
+    "lognormal": LogNormalFitter,
+    "loglogistic": LogLogisticFitter,
+    "gengamma": GeneralizedGammaFitter,
 }
 
 
@@ -195,7 +196,7 @@ def fit_family(name: str, counts: LawCounts, *, timeline: ArrayLike | None = Non
     >>> round(float(fit_family("weibull", counts).rho_), 3)
     0.4
     """
-    kind, words = FAMILIES[name]
+    kind, words = FAMILIES[name], FAMILY_WORDS[name]
     place = counts.time * counts.entries.size + counts.entry
     size = counts.times.size * counts.entries.size
     parts = []
@@ -556,7 +557,9 @@ def _in_range(
 ) -> tuple[Floats, NDArray[np.int64], Floats, Any]:
     """Let rows enter at ``start`` at the earliest and be censored at ``stop``; give durations, events, entries, weights."""
     times = np.asarray(durations, dtype=np.float64)
-    seen = np.ones(times.shape, dtype=np.int64) if event_observed is None else np.asarray(event_observed, dtype=np.int64)
+    seen = (
+        np.ones(times.shape, dtype=np.int64) if event_observed is None else np.asarray(event_observed, dtype=np.int64)
+    )
     starts = np.maximum(0.0 if entry is None else np.asarray(entry, dtype=np.float64), start) + np.zeros(times.shape)
     n = np.ones(times.shape, dtype=np.int64) if weights is None else np.asarray(weights)
     if not np.all(np.isfinite(times)):

@@ -189,7 +189,9 @@ def fit_group(
         ratios = bin_ratios(D_g, E_g, draws=draws, seed=seed)
         found = holding_range(ratios, edges)
         tested = found.tested
-        bins = _bins(edges, observed.sum(axis=0), expected.sum(axis=0), ratios, "developer" if by_developer else "session")
+        bins = _bins(
+            edges, observed.sum(axis=0), expected.sum(axis=0), ratios, "developer" if by_developer else "session"
+        )
         laws.append(_told(one, best, found, bins, counts))
     order = {family: place for place, family in enumerate((*families, REFERENCE))}
     laws += [_missing(family, why) for family, why in failed.items()]
@@ -290,7 +292,9 @@ def _bins(
         inside = bool(ratios.inside[j]) if ratios.testable[j] else None
         expects = float(expected[j])
         made.append(
-            LawBin(lo=float(edges[j]), hi=hi, events=round(float(events[j])), expected=expects, ratio=ratio, inside=inside)
+            LawBin(
+                lo=float(edges[j]), hi=hi, events=round(float(events[j])), expected=expects, ratio=ratio, inside=inside
+            )
         )
     return tuple(made)
 

@@ -193,9 +193,7 @@ class BinRatios:
         return inside
 
 
-def bin_ratios(
-    D_g: Floats, E_g: Floats, *, draws: int = 2_000, seed: int = 0, level: float = 0.95
-) -> BinRatios:
+def bin_ratios(D_g: Floats, E_g: Floats, *, draws: int = 2_000, seed: int = 0, level: float = 0.95) -> BinRatios:
     """Compare observed and expected events over all bins at once.
 
     Parameters

@@ -35,7 +35,7 @@ Function = Callable[[Floats, Floats], Floats]
 
 _GRADIENT_STEP, _HESSIAN_STEP = 1e-4, 1e-3  # errors of about 1e-9 and 1e-7
 _MAX_STEPS, _LONGEST_STEP = 60, 2.0
-_REFIT_STEPS = 15
+_REFIT_STEPS = 20
 _LARGE_SHARE = 0.05  # one step is not enough without such a cluster
 _FURTHEST = 1e12  # seconds; a quantile beyond is none
 
@@ -204,7 +204,14 @@ Totals = tuple[Floats, Floats, Floats]
 
 
 def maximise(
-    law: Law, start: ArrayLike, times: Floats, entries: Floats, totals: Totals, *, max_steps: int = _MAX_STEPS
+    law: Law,
+    start: ArrayLike,
+    times: Floats,
+    entries: Floats,
+    totals: Totals,
+    *,
+    max_steps: int = _MAX_STEPS,
+    hessian: Floats | None = None,
 ) -> Maximum | None:
     """Find the maximum of the likelihood by Newton's method, on differences of the law's two functions.
 
@@ -220,6 +227,8 @@ def maximise(
         Events and rows per duration, rows per entry.
     max_steps : int, default 60
         Steps after which there counts as being no maximum.
+    hessian : ndarray, shape (P, P), optional
+        Second derivatives near the maximum: used as long as each step is at most a third of the one before.
 
     Returns
     -------
@@ -250,13 +259,19 @@ def maximise(
         here = value(theta)
         if not np.isfinite(here):
             return None
+        known, before = hessian is not None, np.inf
         for _ in range(max_steps):
             gradient = _differences(value, theta, _GRADIENT_STEP)
-            hessian = _second_differences(value, here, theta, _HESSIAN_STEP)
+            if hessian is None or not known:
+                hessian = _second_differences(value, here, theta, _HESSIAN_STEP)
             if not (np.all(np.isfinite(gradient)) and np.all(np.isfinite(hessian))):
                 return None
             step = _ascent(hessian, gradient)
             longest = float(np.abs(step).max())
+            if known and longest > before / 3:
+                known, before = False, np.inf
+                continue
+            before = longest
             step *= min(1.0, _LONGEST_STEP / max(longest, 1e-300))
             gain = 0.0
             for _ in range(40):
@@ -270,8 +285,9 @@ def maximise(
             small = float(np.abs(step).max())
             if np.abs(theta).max() > 500:
                 return None
-            if small < 1e-8 or (small < 1e-5 and abs(gain) < 1e-12 * abs(here)):
-                hessian = _second_differences(value, here, theta, _HESSIAN_STEP)
+            if small < (1e-7 if known else 1e-8) or (not known and small < 1e-5 and abs(gain) < 1e-12 * abs(here)):
+                if not known:
+                    hessian = _second_differences(value, here, theta, _HESSIAN_STEP)
                 bent = np.linalg.eigvalsh(-hessian)
                 # a ridge has no maximum: it runs off to a limit
                 return Maximum(theta, here, hessian) if bent[0] > 1e-9 * bent[-1] else None
@@ -326,9 +342,7 @@ def _second_differences(
     return out
 
 
-def cluster_contributions(
-    law: Law, working: Floats, counts: LawCounts
-) -> tuple[Floats, Floats]:
+def cluster_contributions(law: Law, working: Floats, counts: LawCounts) -> tuple[Floats, Floats]:
     """Give score and second derivatives of each session at some parameters.
 
     Parameters
@@ -465,14 +479,13 @@ def leave_one_out(
         begin = out[g] if usable[g] and np.abs(out[g] - maximum.working).max() < 1 else maximum.working
         again = None
         if totals[0].sum() > 0:
-            again = maximise(law, begin, counts.times, counts.entries, totals, max_steps=_REFIT_STEPS)
+            near = rest[g] if usable[g] else None
+            again = maximise(law, begin, counts.times, counts.entries, totals, max_steps=_REFIT_STEPS, hessian=near)
         out[g] = np.nan if again is None else again.working
     return out
 
 
-def law_quantiles(
-    law: Law, working: Floats, probabilities: Sequence[float], entry: float
-) -> list[float | None]:
+def law_quantiles(law: Law, working: Floats, probabilities: Sequence[float], entry: float) -> list[float | None]:
     """Give quantiles of a law among the durations above some time.
 
     Parameters

@@ -69,9 +69,9 @@ def costs_of(
     rounds = split_by_key(poll_rounds(trace, selection), selection)
 
     def made(key: Key | None) -> Costs:
-        empty: Mapping[Key, pl.DataFrame] = {}
-        one = [(found if key is not None else empty).get(key or ()) for found in (sleeps, polled, rounds)]
-        return _costs(*one, knows_sleeps)
+        if key is None:
+            return _costs(None, None, None, knows_sleeps)
+        return _costs(sleeps.get(key), polled.get(key), rounds.get(key), knows_sleeps)
 
     keys = {*sleeps, *polled, *rounds}
     return {key: made(key) for key in keys}, made(None)

@@ -188,7 +188,8 @@ def _part(
     atoms: tuple[DeadlineAtom, ...] = (),
     named: Sequence[LimitTest] = (),
 ) -> ScanPart:
-    share, hours, pieces = NOT_AVAILABLE, None, ()
+    share, hours = NOT_AVAILABLE, None
+    pieces: tuple[HazardPiece, ...] = ()
     if found is not None and found.p_values:
         tests = [atom.test for atom in found.atoms]
         share = share_of_atoms(cells, tests)

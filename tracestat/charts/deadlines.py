@@ -247,10 +247,12 @@ def _shares(bars: Sequence[tuple[DeadlinesGroup, DeadlineAtom]], head: Head) -> 
     ]
     data = alt.Chart(rows_of(rows))
     y = alt.Y("name:N", sort=names, title=None)
-    axis = alt.Axis(format=".0%" if max(row["x"] for row in rows) > 0.05 else ".1%")
+    axis = alt.Axis(format=".2~%")
     tips = [alt.Tooltip(f"{name}:N", title=words) for name, words in _SHARE_TIPS]
     # a bound far away, as of few sessions, must not press the others into a corner
-    top = min(max(row["high"] or row["x"] for row in rows), 4 * max(row["x"] for row in rows), 1.0)
+    shares = [(atom.share.value or 0.0, atom.share.high or 0.0) for _, atom in bars]
+    largest = max(value for value, _ in shares)
+    top = min(max(largest, *(high for _, high in shares)), 4 * largest, 1.0)
     scale = alt.Scale(domain=[0, top], clamp=True)
     x = alt.X("x:Q", title=f"share of all {units_of(head)} (as asked: of all calls)", axis=axis, scale=scale)
     modes = [mode for mode in HOW if any(group.mode == mode for group, _ in bars)]

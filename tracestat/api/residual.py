@@ -187,7 +187,7 @@ def _group(
         n_censored=n_censored,
         n_sessions=cells["session_pk"].n_unique(),
         n_developers=developers,
-        total_seconds=float(counts["seconds"].to_numpy() @ (counts["n_event"] + counts["n_censored"]).to_numpy()),
+        total_seconds=float((counts["seconds"] * (counts["n_event"] + counts["n_censored"])).sum()),
         notes=tuple(notes),
         window=window,
         at=at,

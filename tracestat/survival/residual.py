@@ -142,7 +142,7 @@ def mean_residual(curve: Curve, t: float, h: float) -> float | None:
     first, stop = int(curve.index(t)) + 1, int(np.searchsorted(curve.time, t + h, side="left"))
     starts = np.concatenate([[t], curve.time[first:stop]])
     levels = np.concatenate([[base], curve.survival[first:stop]])
-    return float(levels @ np.diff(np.append(starts, t + h))) / base
+    return float(np.sum(levels * np.diff(np.append(starts, t + h)))) / base
 
 
 def survival_beyond(curve: Curve, t: float, h: float) -> float | None:
@@ -239,4 +239,4 @@ def plug_in_mean(curve: Curve, t: float) -> float | None:
     first = int(curve.index(t)) + 1
     n: NDArray[np.float64] = curve.n_event[first:]
     total = float(n.sum())
-    return float(n @ (curve.time[first:] - t)) / total if total > 0 else None
+    return float(np.sum(n * (curve.time[first:] - t))) / total if total > 0 else None

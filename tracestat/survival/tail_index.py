@@ -85,14 +85,14 @@ def tail_index(curve: Curve, t: float) -> TailIndex:
         bound = time[np.searchsorted(rows, k + 1)]
         # of rows tied with the bound any may be the last one: its logarithm is 0
         above = time > bound
-        logs = float(n[above] @ np.log(time[above] / bound))
+        logs = float(np.sum(n[above] * np.log(time[above] / bound)))
         tied = np.searchsorted(rows, k + 1)
         events = float(n_event[above].sum()) + (k - float(n[above].sum())) * float(n_event[tied] / n[tied])
         hill = events / logs if logs > 0 and events > 0 else None
     left = time - t
-    whole = float(n @ left)
+    whole = float(np.sum(n * left))
     top = max(1, total // 100)
     taken = np.minimum(rows, top) - np.minimum(rows - n, top)
-    share = float(taken @ left) / whole if whole > 0 else None
+    share = float(np.sum(taken * left)) / whole if whole > 0 else None
     heavy = (hill is not None and hill < _STEADY) or (share is not None and share > _MOST_OF_TIME)
     return TailIndex(hill, share, MEAN_UNSTABLE if heavy else None)

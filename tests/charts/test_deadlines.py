@@ -209,6 +209,7 @@ def test_each_way_of_knowing_has_its_table() -> None:
         "Rows that say that they ended on a limit",
         "Spikes that the scan finds",
         "What these spikes hold",
+        "Where these spikes come from",
         "Limits named beforehand: known ones, and those asked for",
         "What limits cost",
     ]
@@ -224,7 +225,7 @@ def test_what_a_reader_must_know_is_said() -> None:
         "30.05 s",
         "7e-24",
         "harness (4)",
-        "67 % of those at 5.012 s",
+        "67.0 %",
         "p not available",
         "2.6 h (as asked)",
         "50.7 M",

@@ -69,6 +69,6 @@ def test_the_real_trace(run: Run, real_trace: Path) -> None:
     ran = run("deadlines", real_trace, "--quiet")
     assert ran.code == 0
     assert max(map(len, ran.out.splitlines())) <= 80
-    for part in ("11.1 % [", "29.98 to 30.58 s", "1.151 to 1.200 s", "local (8)", "96 % of those at 5.021 s"):
+    for part in ("11.1 % [", "29.98 to 30.58 s", "1.151 to 1.200 s", "local (8)", "96.1 %"):
         assert part in ran.out, part
-    assert "…" not in ran.out.split("What these spikes hold")[0]
+    assert "…" not in ran.out  # no name is cut

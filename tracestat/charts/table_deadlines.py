@@ -14,6 +14,7 @@ from tracestat.charts.words import (
     count,
     counted,
     p_value,
+    percent,
     percent_interval,
     plain,
     seconds,
@@ -247,7 +248,6 @@ def _atoms(groups: Sequence[DeadlinesGroup], title: Title) -> list[Table]:
             f"{counted(sum(g.n_tested for g in scans), 'window')} tested, adjusted per group (false discoveries 1 %); "
             "each session votes once",
             _WHOSE,
-            *_one_hand(shown),
         ),
     )
     second = Table(
@@ -255,41 +255,47 @@ def _atoms(groups: Sequence[DeadlinesGroup], title: Title) -> list[Table]:
         (
             label_column(),
             Column("at"),
-            Column("of those that\nreach it", "left"),
+            Column("of those that reach it", "left"),
             Column("of all", "left"),
-            Column("tool", "left", "shorten"),
-            Column("by the\ntool's clock"),
-            Column("known\nlimit"),
         ),
         tuple(
-            (
-                name_of(group),
-                place_words(atom.seconds),
-                percent_interval(atom.mass),
-                percent_interval(atom.share),
-                MISSING if atom.tool is None else plain(atom.tool),
-                place_words(atom.nominal_seconds),
-                MISSING if atom.known_limit is None else f"{atom.known_limit:g} s",
-            )
+            (name_of(group), place_words(atom.seconds), percent_interval(atom.mass), percent_interval(atom.share))
             for group, atom in shown
         ),
         (),
         (
             *_method([item for _, atom in shown for item in (atom.mass, atom.share)]),
+            "of what was found: a spike that barely passes the test holds on average less than it seems to",
+        ),
+    )
+    third = Table(
+        title("Where these spikes come from"),
+        (
+            label_column(),
+            Column("at"),
+            Column("tool", "left", "shorten"),
+            Column("by the\ntool's clock"),
+            Column("known\nlimit"),
+            Column("most of\none developer"),
+        ),
+        tuple(
+            (
+                name_of(group),
+                place_words(atom.seconds),
+                MISSING if atom.tool is None else plain(atom.tool),
+                place_words(atom.nominal_seconds),
+                MISSING if atom.known_limit is None else f"{atom.known_limit:g} s",
+                percent(atom.largest_developer),
+            )
+            for group, atom in shown
+        ),
+        (),
+        (
             "tool: the one with most of these ends; by its clock: less the median of what its calls here take beyond "
             "what it reports",
         ),
     )
-    return [first, second]
-
-
-def _one_hand(shown: Sequence[tuple[DeadlinesGroup, DeadlineAtom]]) -> list[str]:
-    most = [
-        f"{100 * atom.largest_developer:.0f} % of those at {place_words(atom.seconds)}"
-        for group, atom in shown
-        if atom.label == "local" and atom.largest_developer is not None and group.n_developers > 1
-    ]
-    return [f"of one developer: {', '.join(most)}"] if most else []
+    return [first, second, third]
 
 
 def _tenths(value: float | None) -> str:

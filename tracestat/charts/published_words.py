@@ -65,7 +65,7 @@ def range_words(pair: tuple[float, float] | None, unit: str) -> str:
 
     Examples
     --------
-    >>> range_words((0.53, 0.6755), "fraction"), range_words((37.0, 37.0), "developers")
+    >>> range_words((0.53, 0.6756), "fraction"), range_words((37.0, 37.0), "developers")
     ('53.0 to 67.6 %', '37')
     """
     if pair is None:

@@ -206,3 +206,15 @@ def test_what_does_not_fit_is_refused() -> None:
     made = cells(np.array([1.0, 2.0]), np.array([True, True]), np.array([0, 1]))
     with pytest.raises(TracestatError, match="edges"):
         LandmarkClusters(made, [0.1234], [1.0])
+
+
+def test_clusters_far_apart_keep_the_mean_within_its_window() -> None:
+    times = np.array([0.001] * 30 + [6.0] * 30)
+    made = clusters_of(times, np.ones(60, bool), np.repeat([0, 1], 30))
+    found = made.mean(0, float(made.means[0]))
+    assert found.high == H
+    assert found.low is not None
+    assert 0 <= found.low < found.value
+    low, high = made.quantile(kaplan_meier(times, np.ones(60)), 0, 0.5, 0.001).bounds
+    assert low == 0.001
+    assert high is None

@@ -126,10 +126,17 @@ def residual(
     both = rows is None and selection.definition == "tracestat"
     groups: list[ResidualGroup] = []
     for key in sorted_groups(counts):
-        for name in ("tool", "all") if both else (selection.rows,):
-            parts = [frame if name != "tool" else frame.filter(frame["is_tool"]) for frame in (counts[key], cells[key])]
-            named = {**key_of(key, selection), "rows": name}
-            groups.append(_group(named, parts[0], parts[1], edges, times, window, min_n or 0))
+        named = key_of(key, selection)
+        asked = (edges, times, window, min_n or 0)
+        if not both:
+            groups.append(_group({**named, "rows": selection.rows}, counts[key], cells[key], *asked))
+            continue
+        own, their = (frame.filter(frame["is_tool"]) for frame in (counts[key], cells[key]))
+        groups.append(_group({**named, "rows": "tool"}, own, their, *asked))
+        if own.height == counts[key].height:
+            groups.append(replace(groups[-1], key={**named, "rows": "all"}))
+        else:
+            groups.append(_group({**named, "rows": "all"}, counts[key], cells[key], *asked))
     if selection.definition == "tracelab":
         groups = [_plain(group) for group in groups]
     told = replace(selection, rows="tool") if both else selection
@@ -225,38 +232,51 @@ def _points(
 ) -> dict[float, ResidualPoint]:
     """Estimate everything at each elapsed time."""
     windows = [window_beyond(curve, t, window) for t in times]
-    ends = [t + w.seconds for t, w in zip(times, windows, strict=True)]
-    session, developer = _clusters(cells, edges, times, ends)
+    sessions, developers = (_clusters_beyond(cells, name, edges, times) for name in ("session_pk", "developer_id"))
     censored = np.append(np.cumsum(curve.n_censored[::-1])[::-1], 0.0)
-    points = {}
-    for k, (t, reach) in enumerate(zip(times, windows, strict=True)):
-        n = rows_beyond(curve, t)
-        counted = replace(
+    points = {
+        t: replace(
             _empty(t, window),
-            n_at_risk=n,
-            sessions_at_risk=session.n_clusters[k],
-            developers_at_risk=developer.n_clusters[k],
-            window=reach.seconds,
+            n_at_risk=rows_beyond(curve, t),
+            sessions_at_risk=sessions[k],
+            developers_at_risk=developers[k],
+            window=windows[k].seconds,
             censored_at_risk=int(censored[int(curve.index(t)) + 1]),
-            few_sessions=session.n_clusters[k] < _ENOUGH_SESSIONS,
+            few_sessions=sessions[k] < _ENOUGH_SESSIONS,
         )
-        points[t] = counted
-        if n < _ENOUGH_ROWS:
-            continue
-        mean = mean_residual(curve, t, reach.seconds)
+        for k, t in enumerate(times)
+    }
+    known = [k for k, t in enumerate(times) if points[t].n_at_risk >= _ENOUGH_ROWS]
+    if not known:
+        return points
+    ends = [times[k] + windows[k].seconds for k in known]
+    session, developer = _clusters(cells, edges, [times[k] for k in known], ends)
+    for place, k in enumerate(known):
+        t, reach = times[k], windows[k].seconds
+        mean = mean_residual(curve, t, reach)
         tail = tail_index(curve, t)
         points[t] = replace(
-            counted,
-            mean=NOT_AVAILABLE if mean is None else headline(session.mean(k, mean), developer.mean(k, mean)),
-            median=_quantile(curve, session, developer, k, t, _MEDIAN),
-            p90=_quantile(curve, session, developer, k, t, _P90),
-            beyond_window=survival_beyond(curve, t, reach.seconds),
+            points[t],
+            mean=NOT_AVAILABLE if mean is None else headline(session.mean(place, mean), developer.mean(place, mean)),
+            median=_quantile(curve, session, developer, place, t, _MEDIAN),
+            p90=_quantile(curve, session, developer, place, t, _P90),
+            beyond_window=survival_beyond(curve, t, reach),
             unrestricted=plug_in_mean(curve, t),
             hill=tail.hill,
             top_share=tail.top_share,
             tail_flag=tail.flag,
         )
     return points
+
+
+def _clusters_beyond(cells: pl.DataFrame, name: str, edges: Sequence[float], times: Sequence[float]) -> list[int]:
+    """Count the clusters that have a row longer than each elapsed time; cell k lies above edge k - 1."""
+    codes = np.unique(cells[name].to_numpy(), return_inverse=True)[1]
+    longest = np.zeros(int(codes.max(initial=-1)) + 1, dtype=np.intp)
+    np.maximum.at(longest, codes, cells["cell"].to_numpy())
+    longest.sort()
+    found: list[int] = (longest.size - np.searchsorted(longest, np.searchsorted(edges, times), side="right")).tolist()
+    return found
 
 
 def _clusters(

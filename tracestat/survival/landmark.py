@@ -191,6 +191,7 @@ class LandmarkClusters:
         self._first = np.searchsorted(cells.edges, np.asarray(elapsed, dtype=np.float64))
         width = np.diff(cells.edges)
         stop = np.asarray(ends, dtype=np.float64)
+        self._reach = stop - np.asarray(elapsed, dtype=np.float64)
         whole = np.clip(np.searchsorted(cells.edges, stop, side="right") - 1, 0, width.size - 1)
         windows = _Windows(width, self._first, whole, (stop - cells.edges[whole]) / width[whole])
         D, R, X = (values.sum(axis=0) for values in (cells.events, cells.at_risk, cells.exposure))
@@ -220,7 +221,9 @@ class LandmarkClusters:
         log = student_interval(0.0, se, n, level, "CV3")
         if log.low is None or log.high is None:
             return ClusterInterval(value, None, None, None, n, level, "CV3")
-        low, high = (float(np.exp(bound)) * value for bound in (log.low, log.high))
+        # no mean within a window is longer than the window
+        most = max(float(np.log(self._reach[k] / value)), 0.0)
+        low, high = (float(np.exp(bound)) * value for bound in (log.low, min(log.high, most)))
         return ClusterInterval(value, se * value, low, high, n, level, "CV3")
 
     def quantile(self, curve: Curve, k: int, q: float, value: float | None, level: float = 0.95) -> ClusterInterval:
@@ -324,7 +327,8 @@ def _crossings(curve: Curve, t: float, q: float, at: Floats, variance: Floats, l
 
     def crossed(index: NDArray[np.intp]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         ratio = curve.survival[index] / base
-        low, high = log_log_interval(ratio, np.interp(time[index], at, variance), level)
+        with np.errstate(over="ignore"):  # a variance beyond all bounds leaves 0 and 1
+            low, high = log_log_interval(ratio, np.interp(time[index], at, variance), level)
         low = np.where(ratio <= 0, 0.0, low)  # a lower limit of S never lies above S itself
         with np.errstate(invalid="ignore"):
             return low <= 1 - q + 1e-12, high <= 1 - q + 1e-12

@@ -37,8 +37,8 @@ def place_words(value: float | None) -> str:
 
     Examples
     --------
-    >>> place_words(30.0474), place_words(0.5305), place_words(1234.5), place_words(None)
-    ('30.05 s', '0.531 s', '1,234 s', '-')
+    >>> place_words(30.0474), place_words(0.5306), place_words(1234.6), place_words(None)
+    ('30.05 s', '0.531 s', '1,235 s', '-')
     """
     if value is None:
         return MISSING

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tracestat.api.exports import export_tracelab
     from tracestat.api.hazards import hazard
     from tracestat.api.laws import fit_laws
+    from tracestat.api.lifelines_models import to_lifelines
     from tracestat.api.lists import calls, keys
     from tracestat.api.memoryfulness import memoryfulness
     from tracestat.api.reproduce import reproduce
@@ -48,6 +49,7 @@ __all__ = [
     "summary_section",
     "survival_curve",
     "synth_trace",
+    "to_lifelines",
 ]
 
 __version__ = "0.1.0"
@@ -71,6 +73,7 @@ _HOME = {
     "summary_section": ("tracestat.api.sections", "summary_section"),
     "survival_curve": ("tracestat.api.curves", "survival_curve"),
     "synth_trace": ("tracestat.synth", "synth_trace"),
+    "to_lifelines": ("tracestat.api.lifelines_models", "to_lifelines"),
 }
 
 

@@ -14,7 +14,7 @@ from tracestat.errors import TracestatError, UsageError
 from tracestat.results import FitGroup, FitResult, without_intervals
 from tracestat.results.fit import FAMILY_WORDS
 from tracestat.survival.headline import ENOUGH_CLUSTERS, FEW_DEVELOPERS
-from tracestat.survival.law_fits import GroupLaws, fit_group
+from tracestat.survival.law_fits import REFERENCE, GroupLaws, fit_group
 from tracestat.survival.law_ranges import LawGrid, law_grid
 from tracestat.survival.laws import LawCounts, law_counts
 from tracestat.survival.threads import two_at_a_time
@@ -191,6 +191,7 @@ def _group(
     for law in made.laws:
         words = FAMILY_WORDS[law.family]
         notes += [note if note.startswith(words) else f"{words}: {note}" for note in law.notes]
+    notes += _second_opinion(made)
     if made.laws and within["developer_id"].n_unique() < ENOUGH_CLUSTERS:
         notes.append(FEW_DEVELOPERS.format(n=within["developer_id"].n_unique()))
     return FitGroup(
@@ -209,3 +210,16 @@ def _group(
         clusters=made.clusters,
         quantiles=made.quantiles,
     )
+
+
+def _second_opinion(made: GroupLaws) -> list[str]:
+    """Say where counting clusters, or bins without enough events, changes what AIC and ranges tell."""
+    notes = []
+    smooth = [law for law in made.laws if law.aic_clustered is not None and law.family != REFERENCE]
+    if smooth:
+        other = min(smooth, key=lambda law: law.aic_clustered or 0.0)
+        if not other.best:
+            notes.append(f"with clusters counted in its penalty, AIC prefers the {FAMILY_WORDS[other.family]} law")
+    if made.laws and made.tested is None:
+        notes.append("no bin has 30 events: where laws hold cannot be told")
+    return notes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracestat.charts.captions import arrange, by_words, group_notes, in_words, made, units_of
 from tracestat.charts.style import COLORS, GREY, finished, heading, message, panel_title, rows_of, time_axis
-from tracestat.charts.table_fit import law_range, law_words
+from tracestat.charts.table_fit import law_range, law_time
 from tracestat.charts.words import count, counted, percent, seconds, span
 from tracestat.results import FitGroup, FitResult, LawFit
 from tracestat.results.fit import FAMILY_WORDS
@@ -83,7 +83,7 @@ def _shapes(names: Sequence[str]) -> Any:
 
 def _title(group: FitGroup) -> list[str]:
     best = group.best
-    what = [f"{counted(group.n_fitted, 'row')} above {law_range((group.above, group.above)).split(' to ')[0]}"]
+    what = [f"{counted(group.n_fitted, 'row')} above {law_time(group.above)}"]
     what.append(f"{counted(group.n_sessions, 'session')}, {counted(group.n_developers, 'developer')}")
     if best is not None:
         holds = f"holds {law_range(best.range)}" if best.range else "no 5 neighbouring bins agree"
@@ -94,32 +94,34 @@ def _title(group: FitGroup) -> list[str]:
 def _quantiles(group: FitGroup, families: Sequence[str], colors: Any) -> alt.LayerChart:
     import altair as alt
 
-    observed, fitted = [], []
+    observed: list[Mapping[str, Any]] = []
+    fitted: list[Mapping[str, Any]] = []
+    places: list[float] = []
     for pair in group.quantiles:
         x = pair.observed.value
         if x is None:
             continue
-        low, high = pair.observed.low, pair.observed.high
-        observed.append({"x": x, "low": low, "high": high})
+        places.append(x)
+        observed.append({"x": x, "low": pair.observed.low, "high": pair.observed.high})
         for family in families:
-            y = pair.fitted.get(family)
-            if y is not None:
-                told = {"q": percent(pair.q), "observed": seconds(x), "fitted": seconds(y)}
-                fitted.append({"x": x, "y": y, "law": FAMILY_WORDS[family], **told})
-    places = [row["x"] for row in observed] + [row["y"] for row in fitted]
-    longest = max(row["x"] for row in observed)
+            value = pair.fitted.get(family)
+            if value is not None:
+                told = {"q": percent(pair.q), "observed": seconds(x), "fitted": seconds(value)}
+                fitted.append({"x": x, "y": value, "law": FAMILY_WORDS[family], **told})
+    longest = max(places)
+    places += [row["y"] for row in fitted]
     # a law far off at the top would squeeze all else; its line leaves the panel
     domain = (min(places), min(max(places), 10 * longest))
     across = time_axis("x", "observed quantile", domain)
     along = time_axis("y", "", domain)
     words = "quantile of the law"
     y = alt.Y("y:Q", title=words, axis=along["axis"], scale=along["scale"])
-    low = alt.Y("low:Q", title=words, axis=along["axis"], scale=along["scale"])
+    bottom = alt.Y("low:Q", title=words, axis=along["axis"], scale=along["scale"])
     band = (
         alt.Chart(rows_of(observed))
         .transform_filter("isValid(datum.low) && isValid(datum.high)")
         .mark_area(color=GREY, opacity=0.25)
-        .encode(x=across, y=low, y2="high:Q")
+        .encode(x=across, y=bottom, y2="high:Q")
     )
     ends = [{"x": value, "y": value} for value in domain]
     diagonal = alt.Chart(rows_of(ends)).mark_line(color=GREY, strokeDash=[4, 3], strokeWidth=1).encode(x=across, y=y)
@@ -138,7 +140,7 @@ def _ratios(group: FitGroup, families: Sequence[str], colors: Any, unit: str) ->
     import altair as alt
 
     reference = next(law for law in group.laws if law.family == "piecewise")
-    bands = [
+    bands: list[dict[str, Any]] = [
         {"x": b.lo, "x2": b.hi, "low": b.ratio.low, "high": b.ratio.high}
         for b in reference.bins
         if b.hi is not None and b.ratio.low is not None
@@ -181,11 +183,9 @@ def _ratios(group: FitGroup, families: Sequence[str], colors: Any, unit: str) ->
     names = [FAMILY_WORDS[name] for name in families]
     dots = base.mark_point(filled=True, size=26, opacity=1).encode(shape=_shapes(names), tooltip=tips)
     best = group.best
-    told = (
-        [f"furthest off: {best.worst:.2g} at {law_range(best.worst_at)}, {law_words(best)}"]
-        if best and best.worst
-        else []
-    )
+    told = []
+    if best is not None and best.worst is not None:
+        told = [f"{FAMILY_WORDS[best.family]} furthest off: {best.worst:.2g} at {law_range(best.worst_at)}"]
     chart: alt.LayerChart = alt.LayerChart(layer=[band, one, base.mark_line(strokeWidth=1.6), dots]).properties(
         width=_WIDTH, height=_HEIGHT, title=panel_title("where each law's hazard is off", told, _WIDTH, rows=3)
     )

@@ -16,11 +16,11 @@ from tracestat.charts.captions import (
     units_of,
 )
 from tracestat.charts.table import Column, Table, label_column
-from tracestat.charts.words import MISSING, bounds, count, per_second, seconds, slope
-from tracestat.results import Bounds, FitGroup, FitResult, Interval, LawFit
+from tracestat.charts.words import MISSING, bounds, count, per_second, seconds, slope, span
+from tracestat.results import FitGroup, FitResult, Interval, LawFit
 from tracestat.results.fit import FAMILY_WORDS
 
-__all__ = ["fit_tables", "law_range", "law_time", "law_words"]
+__all__ = ["fit_tables", "law_range", "law_time"]
 
 _FEW = 3
 _PARAMETERS = {
@@ -50,7 +50,7 @@ def law_time(value: float) -> str:
     return f"{1000 * value:.2g} ms" if value < 0.0995 else seconds(value)
 
 
-def law_range(pair: Bounds | None) -> str:
+def law_range(pair: tuple[float, float] | None) -> str:
     """Write a range of times.
 
     Examples
@@ -58,14 +58,10 @@ def law_range(pair: Bounds | None) -> str:
     >>> law_range((0.0055, 3.1485)), law_range(None)
     ('5.5 ms to 3.1 s', '-')
     """
-    if pair is None or pair[0] is None or pair[1] is None:
+    if pair is None:
         return MISSING
-    return f"{law_time(pair[0])} to {law_time(pair[1])}"
-
-
-def law_words(law: LawFit) -> str:
-    """Name a law, and mark the best one."""
-    return f"{FAMILY_WORDS[law.family]}{' (best)' if law.best else ''}"
+    low, high = pair
+    return span(low, high) if low >= 0.0995 else f"{law_time(low)} to {law_time(high)}"
 
 
 def fit_tables(result: FitResult, groups: Sequence[FitGroup], cut: str | None) -> list[Table]:
@@ -127,7 +123,7 @@ def _laws(group: FitGroup, title: str) -> Table:
     )
     rows = tuple(
         (
-            law_words(law),
+            FAMILY_WORDS[law.family],
             _behind(law),
             law_range(law.range),
             MISSING if law.within_factor is None else f"x {law.within_factor:.2g}",
@@ -140,13 +136,16 @@ def _laws(group: FitGroup, title: str) -> Table:
 
 
 def _worst(law: LawFit) -> str:
-    if law.worst is None or law.worst_at is None or law.worst_at[0] is None:
+    if law.worst is None or law.worst_at is None:
         return MISSING
-    return f"{law.worst:.2g} at {law_range(law.worst_at)}"
+    low, high = law.worst_at
+    return f"{law.worst:.2g} at {law_time(float((low * high) ** 0.5))}"
 
 
 def _behind(law: LawFit) -> str:
     item = law.behind
+    if law.best:
+        return "best"
     if item.value is None:
         return MISSING
     value = _whole(item.value)
@@ -170,7 +169,7 @@ def _parameters(group: FitGroup, title: str) -> Table:
         if law.family == "piecewise":
             continue
         for place, (name, item) in enumerate(law.parameters.items()):
-            first = law_words(law) if place == 0 else ""
+            first = FAMILY_WORDS[law.family] if place == 0 else ""
             rows.append((first, _PARAMETERS[name], _value(name, item.value), *_bounds(name, item)))
             items.append(item)
     method = both_clusterings(items)

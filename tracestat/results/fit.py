@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tracestat.results.base import Group, Result
-from tracestat.results.interval import NOT_AVAILABLE, Bounds, Interval
+from tracestat.results.interval import NOT_AVAILABLE, Interval
 
 if TYPE_CHECKING:
     import polars as pl
@@ -71,11 +71,11 @@ class LawFit:
     aic_clustered: float | None
     behind: Interval
     best: bool
-    range: Bounds | None
+    range: tuple[float, float] | None
     holds: bool | None
     within_factor: float | None = None
     worst: float | None = None
-    worst_at: Bounds | None = None
+    worst_at: tuple[float, float] | None = None
     n_parameters: int = 0
     bins: tuple[LawBin, ...] = ()
     notes: tuple[str, ...] = ()
@@ -112,7 +112,7 @@ class FitGroup(Group):
     laws: tuple[LawFit, ...]
     above: float
     n_fitted: int
-    tested: Bounds | None
+    tested: tuple[float, float] | None
     clusters: str
     quantiles: tuple[QuantilePair, ...] = ()
 

@@ -53,7 +53,12 @@ class _CountsFitter:
         raise NotImplementedError
 
     def _fit_model(
-        self, Ts: Any, E: Any, entry: Any, weights: Any, fit_options: Any, show_progress: bool = True
+        self,
+        Ts: Any,
+        E: Any,
+        entry: Any,
+        weights: Any,
+        **_: Any,
     ) -> tuple[Floats, float, Floats]:
         law = law_of(self)
         times, n = np.asarray(Ts[0], dtype=np.float64), np.asarray(weights, dtype=np.float64)
@@ -83,7 +88,7 @@ class WeibullFitter(_CountsFitter, lifelines.WeibullFitter):  # type: ignore[mis
 
     _positive = (True, True)
 
-    def _starts(self, times: Floats, entries: Floats, totals: Totals) -> list[Floats]:
+    def _starts(self, times: Floats, entries: Floats, totals: Totals) -> list[Floats]:  # noqa: ARG002
         mean, sd = _moments(times, totals[1])
         return [np.array([mean + 0.577 * sd / 1.28, np.log(1.28 / sd)])]
 
@@ -93,7 +98,7 @@ class LogNormalFitter(_CountsFitter, lifelines.LogNormalFitter):  # type: ignore
 
     _positive = (False, True)
 
-    def _starts(self, times: Floats, entries: Floats, totals: Totals) -> list[Floats]:
+    def _starts(self, times: Floats, entries: Floats, totals: Totals) -> list[Floats]:  # noqa: ARG002
         mean, sd = _moments(times, totals[1])
         return [np.array([mean, np.log(sd)])]
 
@@ -103,7 +108,7 @@ class LogLogisticFitter(_CountsFitter, lifelines.LogLogisticFitter):  # type: ig
 
     _positive = (True, True)
 
-    def _starts(self, times: Floats, entries: Floats, totals: Totals) -> list[Floats]:
+    def _starts(self, times: Floats, entries: Floats, totals: Totals) -> list[Floats]:  # noqa: ARG002
         mean, sd = _moments(times, totals[1])
         return [np.array([mean, np.log(1.81 / sd)])]
 
@@ -296,7 +301,12 @@ class PowerLawFitter(KnownModelParametricUnivariateFitter):  # type: ignore[misc
         return super().fit(*rows[:2], timeline=timeline, entry=rows[2], weights=rows[3], **options)  # type: ignore[no-any-return]
 
     def _fit_model(
-        self, Ts: Any, E: Any, entry: Any, weights: Any, fit_options: Any, show_progress: bool = True
+        self,
+        Ts: Any,
+        E: Any,
+        entry: Any,
+        weights: Any,
+        **_: Any,
     ) -> tuple[Floats, float, Floats]:
         times, seen = np.asarray(Ts[0], dtype=np.float64), np.asarray(E, dtype=np.float64)
         n = np.asarray(weights, dtype=np.float64)
@@ -439,7 +449,12 @@ class SmoothAtomsFitter(KnownModelParametricUnivariateFitter):  # type: ignore[m
         return super().fit(*rows[:2], timeline=timeline, entry=rows[2], weights=rows[3], **options)  # type: ignore[no-any-return]
 
     def _fit_model(
-        self, Ts: Any, E: Any, entry: Any, weights: Any, fit_options: Any, show_progress: bool = True
+        self,
+        Ts: Any,
+        E: Any,
+        entry: Any,
+        weights: Any,
+        **_: Any,
     ) -> tuple[Floats, float, Floats]:
         times, starts = np.asarray(Ts[0], dtype=np.float64), np.asarray(entry, dtype=np.float64)
         n = np.asarray(weights, dtype=np.float64)
@@ -478,7 +493,8 @@ class SmoothAtomsFitter(KnownModelParametricUnivariateFitter):  # type: ignore[m
         turn[hazard.size :, : hazard.size] = -(1 - q)[:, None] * self._lengths
         turn[np.arange(hazard.size, variance.size), np.arange(hazard.size, variance.size)] = passed
         covariance = turn @ (variance[:, None] * turn.T)
-        return np.concatenate([hazard, q]), value, np.linalg.inv(covariance)
+        precision: Floats = np.linalg.inv(covariance).astype(np.float64)
+        return np.concatenate([hazard, q]), value, precision
 
     @property
     def _lengths(self) -> Floats:
@@ -555,7 +571,7 @@ def _in_range(
     start: float,
     stop: float,
 ) -> tuple[Floats, NDArray[np.int64], Floats, Any]:
-    """Let rows enter at ``start`` at the earliest and be censored at ``stop``; give durations, events, entries, weights."""
+    """Let rows enter at ``start`` at the earliest and be censored at ``stop``."""
     times = np.asarray(durations, dtype=np.float64)
     seen = (
         np.ones(times.shape, dtype=np.int64) if event_observed is None else np.asarray(event_observed, dtype=np.int64)

@@ -234,9 +234,9 @@ def _transformed(item: ClusterInterval, told: Callable[[Floats], Floats]) -> Clu
     def turn(bound: float | None) -> float | None:
         if bound is None or abs(bound) > np.log(_WIDEST):
             return None
-        return float(told(np.float64(bound)))
+        return float(told(np.array(bound)))
 
-    value = float(told(np.float64(item.value)))
+    value = float(told(np.array(item.value)))
     return ClusterInterval(value, None, turn(item.low), turn(item.high), item.n_clusters, item.level, item.method)
 
 
@@ -263,7 +263,7 @@ def _reference(counts: LawCounts, edges: Sequence[float], by_developer: bool) ->
             )
             for h in both
         ]
-        parameters[f"{edges[j]:g}"] = headline(*intervals)
+        parameters[f"{edges[int(j)]:g}"] = headline(*intervals)
     D_g, X_g = (D_dev, X_dev) if by_developer else (D, X)
     seen = D_g.sum(axis=0) > 0
     residual = D_g[:, seen] - X_g[:, seen] * np.exp(working[seen])

@@ -131,7 +131,7 @@ def test_intervals_cover(name: str) -> None:
 
 @pytest.mark.full
 def test_intervals_cover_less_where_few_developers_have_most_rows() -> None:
-    # a developer or two hold half of the rows: the bound says how far to trust an interval of such data
+    # a few developers hold most of the rows: the bound says how far to trust an interval of such data
     found = coverage(500, design_c, 0.5, lost_after=None, seed=1)
     shown("uneven developers, 500 runs", found)
     assert found.min() >= 0.76

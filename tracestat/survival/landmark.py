@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 _CHUNK = 512  # clusters left out at a time
 _NOBODY = 1e-9  # rows at risk that are left of rounding
 _BEYOND = 1e300
-_FAR = 50.0
+_FAR = 50.0  # ln of a ratio that stands for none: nobody is left without the cluster
 
 
 def landmark_edges(elapsed: Iterable[float], ends: Iterable[float]) -> tuple[float, ...]:

@@ -101,7 +101,7 @@ def limited(
     >>> from tracestat.synth.like_law import CLASSES, law_of
     >>> law = law_of(CLASSES["shell"], 0.0, -0.68, np.zeros(6), 0.4)
     >>> [(limit, before.size, cut) for limit, before, cut in limited(law, 100, [(1.0, 0.5), (30.0, 0.3)])]
-    [(1.0, 28, 22), (30.0, 26, 4), (None, 20, 0)]
+    [(1.0, 28, 22), (30.0, 27, 3), (None, 20, 0)]
     """
     rest = max(0.0, 1.0 - sum(share for _, share in limits))
     beyond = [law.survival(limit) for limit, _ in limits]
@@ -257,10 +257,10 @@ def _divide(waits: Array, wanted: int) -> Array:
         return waits
     out = waits.copy()
     surplus = int((out > 60.0).sum()) - wanted
-    most = math.ceil(0.05 * out.size)
+    most = math.ceil(0.1 * out.size)
     place = int(np.searchsorted(out, 60.0, side="right"))
     if 0 < surplus <= most:
-        out[place : place + surplus] = 59.5
+        out[place : place + surplus] = np.linspace(58.0, 60.0, surplus)
     elif 0 < -surplus <= most:
-        out[place + surplus : place] = 60.5
+        out[place + surplus : place] = np.linspace(60.5, 62.0, -surplus)
     return out

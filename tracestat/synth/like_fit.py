@@ -32,7 +32,7 @@ _SOLVED = (
 _SPREAD = np.array([0.5, 0.02, 1.0, 0.2, 0.3, 0.5, 0.8, 0.5, 0.01, 0.5])
 _BOUNDS = (
     (-2.0, 2.0), (-0.03, 0.03), (-4.0, 4.0), (-2.0, 2.0), (-3.0, 3.0), (-4.0, 4.0), (-6.0, 4.0), (-3.0, 2.0),
-    (0.004, 0.12), (2.5, 7.0),
+    (0.004, 0.12), (2.5, 8.5),
 )  # fmt: skip
 _STEEPEST, _FLATTEST = -2.5, -0.06
 """Local slopes of every class between the knots: always falling, so that no rise is significant."""
@@ -88,12 +88,18 @@ class _Equations:
         low, high = asked.values["article.hazard_slope.steepest"], asked.values["article.hazard_slope.flattest"]
         # the slopes of all classes move with the ends of their range
         self.base = {n: high + (law.slope - flat) * (low - high) / (steep - flat) for n, law in CLASSES.items()}
-        self.values = np.array([asked.values[name] for name in _SOLVED])
+        self.factors = np.array([asked.shifts.get(name, 1.0) for name in (*_SOLVED, "article.gt1m.time")])
         half = {f.id: f.half_unit for f in FIGURES}
         self.units = np.array([half[name] for name in _SOLVED])
         self.shifted = np.array([name in asked.shifts for name in _SOLVED])
-        self.over_time = asked.values["article.gt1m.time"]
         self._last: tuple[bytes, tuple[Array, float]] | None = None
+        self.shift(1.0)
+
+    def shift(self, part: float) -> None:
+        """Ask for the figures as published (0), as shifted (1), or in between."""
+        asked = np.array([self.asked.values[name] for name in (*_SOLVED, "article.gt1m.time")])
+        asked *= self.factors ** (part - 1.0)
+        self.values, self.over_time, self._last = asked[:-1], float(asked[-1]), None
 
     def slopes(self, x: Array) -> dict[str, float]:
         return {n: slope + (0.0 if n in (STEEPEST, FLATTEST) else float(x[1])) for n, slope in self.base.items()}
@@ -216,18 +222,20 @@ def fit(asked: Targets, shares: dict[str, float], calls_per_pause: float) -> Fit
             return far + longest(x) + weight * float(np.sum(np.log1p(equations.misses(x)[~held] ** 2)))
 
         # options of a library that is typed more narrowly than it is used
-        how: dict[str, Any] = {"options": {"maxiter": 150, "ftol": 1e-8}, "bounds": _BOUNDS, "constraints": [room]}
+        how: dict[str, Any] = {"options": {"maxiter": 100, "ftol": 1e-8}, "bounds": _BOUNDS, "constraints": [room]}
         if held.any():
             how["constraints"] = [{"type": "eq", "fun": lambda x: equations.misses(x)[held]}, room]
         return np.asarray(minimize(loss, at, method="SLSQP", **how).x)
 
     every = np.ones(len(_SOLVED), dtype=bool)
     best = search(start, 0.0, every)
-    if not (solved := _holds(equations, best)):
-        near = search(start, 0.3, equations.shifted)
-        best = search(near, 0.0, every)
-        if not (solved := _holds(equations, best)):
-            best = search(near, 10.0, equations.shifted)
+    if not _holds(equations, best):
+        best = start
+        for part in (0.0, 0.25, 0.5, 0.75, 1.0):  # from the published figures to the shifted ones, step by step
+            equations.shift(part)
+            best = search(best, 0.0, every)
+        if not _holds(equations, best):
+            best = search(search(start, 0.3, equations.shifted), 10.0, equations.shifted)
     laws = equations.laws(best)
     return Fit(
         laws=laws,
@@ -236,7 +244,7 @@ def fit(asked: Targets, shares: dict[str, float], calls_per_pause: float) -> Fit
         bend=(0.0, 0.0, *(float(v) for v in best[3:7])),
         human_share=float(best[8]),
         human_median=math.exp(float(best[9])),
-        solved=solved,
+        solved=_holds(equations, best),
     )
 
 

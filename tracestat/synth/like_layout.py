@@ -129,7 +129,7 @@ def pauses_of(rounds: Ints, total: int) -> Ints:
     Examples
     --------
     >>> pauses_of(np.array([10, 5, 2]), 12).tolist()
-    [7, 4, 1]
+    [8, 3, 1]
     """
     exact = 1.0 + (rounds - 2) * ((total - rounds.size) / max(int(rounds.sum()) - 2 * rounds.size, 1))
     counts = np.minimum(np.floor(exact).astype(np.int64), rounds - 1)

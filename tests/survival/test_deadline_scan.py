@@ -149,6 +149,26 @@ def test_an_excess_that_is_not_established_may_be_below_zero() -> None:
     assert share.high > share.value / 2
 
 
+def test_flanks_of_sessions_that_never_reach_the_window_count_in_its_mass() -> None:
+    times = with_deadline(30.0, 0.5)
+    order = np.argsort(times)
+    # as many rows each: the first sessions hold the shortest waits only
+    session = np.empty(times.size, dtype=np.intp)
+    session[order] = np.arange(times.size) * SESSIONS // times.size
+    session[times > 29] = np.arange(int((times > 29).sum())) % SESSIONS
+    session[(times > 24) & (times < 29)] = SESSIONS
+    data = data_of(times, session)
+    (limit,) = named_limits({"all": data}, {"all": LIMITS[1:2]}, {"all": np.zeros(GRID.n_cells, dtype=bool)})["all"]
+    assert limit.test is not None
+    mass = excess_of(data, limit.test).mass
+    low, high = limit.window
+    events, reach = ((times >= low) & (times < high)).sum(), (times >= low).sum()
+    assert mass.value == pytest.approx((events - limit.test.expected) / reach)
+    assert mass.low is not None
+    assert mass.high is not None
+    assert mass.low < mass.value < mass.high
+
+
 def test_the_share_of_several_atoms_is_their_sum() -> None:
     times = with_deadline(5.0, 0.3)
     reach = np.flatnonzero(times > 30)

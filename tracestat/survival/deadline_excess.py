@@ -102,7 +102,8 @@ def _excess(sums: Sequence[Floats]) -> Floats:
 
 
 def _clustered(tests: Sequence[Sequence[Floats]], whole: Floats, established: bool) -> ClusterInterval:
-    use = whole > 0
+    # a cluster that never reaches a window may still hold some of its left flank
+    use = (whole > 0) | np.any([v > 0 for sums in tests for v in sums], axis=0)
     denominator = whole[use]
     total = float(denominator.sum())
     above, without = 0.0, np.zeros(denominator.size)

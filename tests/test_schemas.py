@@ -79,6 +79,13 @@ ARGUMENTS: dict[str, list[list[str]]] = {
         for section in ("sessions", "cache", "commands")
     },
     "reproduce": [["--only", "article.lt1s"], ["--only", "v2.bin"], ["--source", "others"]],
+    "fit": [
+        [],
+        ["--by", "tool_class", "--above", "1"],
+        ["--definition", "tracelab"],
+        ["--min-n", "1000000"],
+        ["--where", "tool = 'none such'"],
+    ],
     "timeline": [["longest"], ["latest"], ["latest", "--until", "2020-01-01"]],
 }
 CASES = [(command, arguments) for command in ARGUMENTS for arguments in ARGUMENTS[command]]
@@ -124,6 +131,7 @@ OWN = {
     "deadlines": ("mode", "atoms", "share_on_deadline", "cost"),
     "residual": ("window", "at", "curve"),
     "survival": ("curve",),
+    "fit": ("laws",),
     "memoryfulness": ("value", "n_programs", "turns", "left", "law"),
     "reproduce": ("release", "not_shown"),
     "keys": ("keys",),

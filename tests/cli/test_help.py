@@ -14,6 +14,7 @@ COMMANDS = [
     ["summary"],
     ["survival"],
     ["hazard"],
+    ["fit"],
     ["timeline"],
     ["synth"],
     ["cache", "list"],

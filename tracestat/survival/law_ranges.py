@@ -38,6 +38,7 @@ MIN_BINS = 5
 _MIN_EVENTS = 30
 _CELLS = 64  # a bin of ratio 1.8957 in 64 parts: 1 % each
 _LEAST_SPREAD = 0.05  # a draw in which all of a few clusters pull one way has next to no spread of its own
+_LARGEST_SHARE = 0.9
 _BELOW, _ABOVE = 5, 6
 
 
@@ -214,9 +215,10 @@ def bin_ratios(D_g: Floats, E_g: Floats, *, draws: int = 2_000, seed: int = 0, l
 
     Notes
     -----
-    The influence of a cluster on ln ratio is ``(D_g - ratio E_g)/D``; random signs of clusters give the distribution of
-    the largest studentised deviation. That the law was fitted to the same rows is not counted: it brings the law
-    closer to the data, so that the band is, if anything, too wide.
+    Without cluster g, ln ratio changes by ``(D_g - ratio E_g)/(D (1 - E_g/E))``, from which the standard error is made
+    as a jackknife; random signs of clusters give the distribution of the largest studentised deviation. In the studies
+    the band covers a law known beforehand, over all bins together, in 95 % of runs with 80 even clusters and in 86 %
+    with 26 uneven ones. A law fitted to the same rows lies closer to them: it stays within in 98 and 99 %.
 
     References
     ----------
@@ -240,8 +242,10 @@ def bin_ratios(D_g: Floats, E_g: Floats, *, draws: int = 2_000, seed: int = 0, l
     D, E = D[testable], E[testable]
     ratio[testable] = D / E
     influence = (observed[:, testable] - expected[:, testable] * (D / E)) / D
+    # what leaving the cluster out would change: a large one pulls the ratio towards itself
+    influence /= 1 - np.minimum(expected[:, testable] / E, _LARGEST_SHARE)
     squares = np.sum(influence**2, axis=0)
-    se = np.maximum(np.sqrt(G / (G - 1) * squares), 1 / np.sqrt(D))
+    se = np.maximum(np.sqrt((G - 1) / G * squares), 1 / np.sqrt(D))
     if draws > 0:
         drawn = sign_multipliers(G, draws, seed).astype(np.float64) @ influence / np.sqrt(np.maximum(squares, 1e-300))
         # each draw by its own standard error: with few clusters the tail is Student's, not normal

@@ -67,6 +67,30 @@ def test_a_command_that_is_polled_twice(store_of: Make) -> None:
     assert any("asked to sleep" in note for note in group.notes)
 
 
+def test_the_published_definition_knows_calls_but_polls_are_those_of_commands(store_of: Make) -> None:
+    result = tracestat.deadlines(store_of(command("s")), definition="tracelab")
+    for group in result.groups:
+        assert (group.cost.polls, group.cost.polled_commands, group.cost.rounds) == (2, 1, 2)
+        assert not any("intervals" in note or "polled" in note for note in group.notes)
+    assert any("default definition" in note for note in result.head.notes)
+
+
+def test_a_clock_of_the_tool_has_nothing_to_take_off(store_of: Make) -> None:
+    rows = [
+        round_(f"s{i}", place, [call(f"c{i}_{place}", 100 * place, 100 * place + seconds + 0.2, "exec_command",
+            tool_internal_latency_ms=round(seconds * 1000))], provider="codex", user=f"user_{i % 4:08x}")
+        for i in range(20)
+        for place, seconds in enumerate([8 + i / 20, 9 + i / 25, 10.01, 10.02, 11 + i / 15, 12 + i / 20])
+    ]  # fmt: skip
+    trace = store_of(rows)
+    found = {
+        clock: only(tracestat.deadlines(trace, unit="call", clock=clock, mode="scan"), "scan").atoms
+        for clock in ("wall", "internal")
+    }
+    assert [round(atom.nominal_seconds or 0, 3) for atom in found["wall"]] == [10.015]
+    assert [(round(atom.seconds, 3), atom.nominal_seconds) for atom in found["internal"]] == [(10.015, None)]
+
+
 def test_a_command_does_not_end_on_its_yield(store_of: Make) -> None:
     group = only(tracestat.deadlines(store_of(command("s")), unit="command", mode="status"), "status")
     assert (group.n, group.share_on_deadline.value, group.atoms) == (1, 0.0, ())

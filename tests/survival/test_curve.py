@@ -197,3 +197,8 @@ def test_quantiles_do_not_fall_in_q(data: dict[str, Any], q: float, more: float)
     curve = kaplan_meier(data["times"], data["events"])
     low, high = quantile(curve, q), quantile(curve, q + more)
     assert high is None or (low is not None and low <= high)
+
+
+def test_a_variance_beyond_all_bounds_leaves_zero_and_one() -> None:
+    low, high = log_log_interval([0.999], [1e8])
+    assert (low.tolist(), high.tolist()) == ([0.0], [1.0])

@@ -311,9 +311,11 @@ def _tools(
         return {}
     windows = list(dict.fromkeys(window for _, _, window in places))
     number = {window: i for i, window in enumerate(windows)}
+    # on a clock that the tool reads itself nothing is added
+    timed = atom_overheads(trace, windows) if selection.clock == "wall" else None
     overhead = {
         (row["atom"], row["provider_of"], row["tool_of"]): float(row["overhead_seconds"])
-        for row in atom_overheads(trace, windows).iter_rows(named=True)
+        for row in (() if timed is None else timed.iter_rows(named=True))
         if row["n"] >= _ENOUGH_CALLS
     }
     most: dict[tuple[Key, int], Mapping[str, Any]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from tracestat.api.common import TraceLike, as_trace, excluded_of, head_of, key_of, sorted_groups
@@ -18,6 +19,9 @@ __all__ = ["Mode", "deadlines"]
 
 Mode = Literal["auto", "scan", "status", "asked"]
 Key = tuple[Any, ...]
+_OWN_COSTS = (
+    "polls, rounds that only poll and sleeps: of commands, pauses and calls by the default definition, all rows"
+)
 _NO_STATUS = "no mode status: no call says how it ended"
 
 
@@ -76,13 +80,15 @@ def deadlines(
         raise UsageError(f"--mode {mode}: not known; it is one of {', '.join(get_args(Mode))}")
     opened = as_trace(trace)
 
-    def chosen(unit: Unit, clock: Clock = "wall") -> Selection:
+    published = definition == "tracelab"
+
+    def chosen(unit: Unit, clock: Clock = "wall", *, own: bool = False) -> Selection:
         return select(
             opened,
             unit=unit,
             clock=clock,
-            rows=rows,
-            definition=definition,
+            rows="all" if own else rows,
+            definition="tracestat" if own else definition,
             by=by,
             where=where,
             since=since,
@@ -90,12 +96,15 @@ def deadlines(
             tz=tz,
         )
 
+    def own_rules(unit: Unit) -> Selection:
+        return chosen(unit, own=True)
+
     least = min_n or 0
     selection = chosen(unit, clock)  # wrong choices are refused before anything is counted
     calls = chosen("call")
     limits = asked_limits(opened, calls)
     asked = asked_parts(opened, calls, least) if mode in ("auto", "asked") else {}
-    costs, no_costs = costs_of(opened, chosen, bool(limits))
+    costs, no_costs = costs_of(opened, own_rules if published else chosen, bool(limits))
     selection = chosen(unit, clock)
     status = status_parts(opened, selection, least) if mode != "asked" else {}
     scans = scan_parts(opened, selection, limits, least) if mode in ("auto", "scan") else {}
@@ -110,11 +119,17 @@ def deadlines(
         if key in scans:
             exact = status[key].share if told else None
             groups.append(_scan(name, selection.unit, scans[key], exact, cost, told or mode == "scan"))
-    if definition == "tracelab":
-        groups = [without_intervals(group) for group in groups]
+    if published:
+        groups = [_plain(group) for group in groups]
     excluded = excluded_of(opened, selection)
-    head = head_of(opened, selection, "deadlines", seed=seed, excluded=excluded.counts, notes=excluded.notes)
+    notes = [*excluded.notes, *([_OWN_COSTS] if published and groups else [])]
+    head = head_of(opened, selection, "deadlines", seed=seed, excluded=excluded.counts, notes=notes)
     return DeadlinesResult(head, tuple(groups))
+
+
+def _plain(group: DeadlinesGroup) -> DeadlinesGroup:
+    """Leave out the intervals, and what the notes say of them."""
+    return replace(without_intervals(group), notes=tuple(n for n in group.notes if "intervals" not in n))
 
 
 def _cost(hours: float | None, cost: Costs) -> DeadlineCost:

@@ -234,7 +234,8 @@ def log_log_interval(
     inside = (prob > 0) & (prob < 1) & (var >= 0)
     safe = np.where(inside, prob, 0.5)
     log_prob = np.log(safe)
-    spread = np.exp(float(ndtri(0.5 + level / 2)) * np.sqrt(np.where(inside, var, 0.0)) / -log_prob)
+    with np.errstate(over="ignore"):  # a variance beyond all bounds leaves 0 and 1
+        spread = np.exp(float(ndtri(0.5 + level / 2)) * np.sqrt(np.where(inside, var, 0.0)) / -log_prob)
     low, high = np.exp(log_prob * spread), np.exp(log_prob / spread)
     return np.where(inside, low, np.nan), np.where(inside, high, np.nan)
 

@@ -327,8 +327,7 @@ def _crossings(curve: Curve, t: float, q: float, at: Floats, variance: Floats, l
 
     def crossed(index: NDArray[np.intp]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         ratio = curve.survival[index] / base
-        with np.errstate(over="ignore"):  # a variance beyond all bounds leaves 0 and 1
-            low, high = log_log_interval(ratio, np.interp(time[index], at, variance), level)
+        low, high = log_log_interval(ratio, np.interp(time[index], at, variance), level)
         low = np.where(ratio <= 0, 0.0, low)  # a lower limit of S never lies above S itself
         with np.errstate(invalid="ignore"):
             return low <= 1 - q + 1e-12, high <= 1 - q + 1e-12

@@ -143,8 +143,8 @@ def test_curves_agree_with_the_default_estimator(sample: tracestat.Trace) -> Non
     km, na = (tracestat.to_lifelines(sample, model=m) for m in ("kaplan_meier", "nelson_aalen"))
     for name, group in curve.items():
         at = [point.t for point in group.curve]
-        assert_allclose(km[name].predict(at), [point.S.value for point in group.curve], rtol=1e-9)
-        assert_allclose(np.exp(-na[name].predict(at)), [point.S.value for point in group.curve], atol=2e-3)
+        assert_allclose(km[name].predict(at), [point.S.value or 0.0 for point in group.curve], rtol=1e-9)
+        assert_allclose(np.exp(-na[name].predict(at)), [point.S.value or 0.0 for point in group.curve], atol=2e-3)
 
 
 def check_power_law_and_atoms(trace: tracestat.Trace) -> None:
@@ -197,7 +197,8 @@ def test_clusters_widen_the_errors_of_cox(sample: tracestat.Trace) -> None:
     assert isinstance(cox, lifelines.CoxPHFitter)
     assert cox.cluster_col == "developer"
     naive = np.sqrt(np.diag(cox.variance_matrix_))
-    assert np.median(cox.standard_errors_ / naive) > 1
+    # providers are told apart by developers, who keep to one
+    assert (cox.standard_errors_ / naive)["provider=claude"] > 1.5
 
 
 def test_groups_without_a_fit_are_named_and_none_at_all_is_one_line(store_of: Store) -> None:

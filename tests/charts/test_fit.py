@@ -75,7 +75,7 @@ def result(*groups: FitGroup, synthetic: bool = False) -> FitResult:
 def test_the_best_law_and_both_intervals_are_shown() -> None:
     text = to_text(tables_of(result(group("claude"))))
     assert "lognormal  best" in text
-    assert "[1.3 s, 3.0 s]  [1.3 s, 3.0 s]" in text
+    assert "[1.3 s, 3.0 s]   [1.3 s, 3.0 s]" in text
     assert "5.5 ms to 0.13 s" in text
     assert "x 1.6" in text
 

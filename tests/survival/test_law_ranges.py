@@ -101,6 +101,7 @@ def test_untestable_bins_end_a_range_and_few_bins_are_none() -> None:
     assert found.tested == (1.0, 256.0)
     assert holding_range(cut, edges, min_bins=4).range == (16.0, 256.0)
     assert holding_range(ratios([np.nan] * 9), edges).tested is None
+    assert holding_range(ratios([np.nan, *[1.0] * 8]), edges).worst == 1
 
 
 def test_bands_need_events_and_clusters() -> None:

@@ -205,7 +205,7 @@ def _overview(groups: Sequence[FitGroup], title: str) -> Table:
     for group in groups:
         ranked = sorted(
             (law for law in group.laws if law.aic is not None and law.family != "piecewise"),
-            key=lambda law: law.aic or 0.0,
+            key=lambda law: (not law.best, law.aic or 0.0),
         )
         if not ranked:
             continue

@@ -38,6 +38,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 _NEAR_LOGNORMAL = 0.02
+_FURTHEST = 30.0  # a scale of e^-30 s is on its way to a limit: the hazard is a power of time
 
 
 class _CountsFitter:
@@ -228,7 +229,8 @@ def fit_family(name: str, counts: LawCounts, *, timeline: ArrayLike | None = Non
             )
     except (lifelines.exceptions.ConvergenceError, Warning, ValueError, FloatingPointError) as error:
         raise TracestatError(f"{words}: the likelihood has no maximum on these rows") from error
-    if not np.all(np.isfinite(fitter._fitted_parameters_)):
+    working = law_of(fitter).working(fitter._fitted_parameters_)
+    if not np.all(np.abs(working) < _FURTHEST):  # also what is no number
         raise TracestatError(f"{words}: the likelihood has no maximum on these rows")
     return fitter
 

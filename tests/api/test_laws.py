@@ -70,7 +70,7 @@ def test_the_frame_has_a_row_per_law_and_parameter(fitted: FitResult) -> None:
 
 
 def test_the_same_seed_gives_the_same_answer(sample: tracestat.Trace) -> None:
-    one, two = (tracestat.fit_laws(sample, where="tool_class = 'edit'", draws=100, seed=4) for _ in range(2))
+    one, two = (tracestat.fit_laws(sample, by="none", where="tool_class = 'edit'", draws=100, seed=4) for _ in range(2))
     assert one.to_dict() == two.to_dict()
 
 
@@ -102,7 +102,7 @@ def test_a_first_edge_that_cannot_be(sample: tracestat.Trace, above: float) -> N
 
 
 def test_tracelab_states_no_intervals(sample: tracestat.Trace) -> None:
-    result = tracestat.fit_laws(sample, definition="tracelab", draws=50)
+    result = tracestat.fit_laws(sample, definition="tracelab", where="tool_class = 'edit'", draws=50)
     assert {p.low for g in result.groups for law in g.laws for p in law.parameters.values()} == {None}
     assert result.head.clock == "effective"
 

@@ -28,11 +28,12 @@ def test_many_groups_have_one_line_each(run: Run) -> None:
 
 def test_json_and_files(run: Run, tmp_path: Path) -> None:
     frame, chart = tmp_path / "laws.csv", tmp_path / "laws.svg"
-    ran = run("fit", "--json", "--quiet", "--above", "0.5", "-o", frame, "--chart", chart)
+    chosen = ("--by", "none", "--where", "tool_class = 'edit'", "--above", "0.02")
+    ran = run("fit", "--json", "--quiet", *chosen, "-o", frame, "--chart", chart)
     assert ran.code == 0
     document = json.loads(ran.out)
     assert document["schema"] == "tracestat.fit/1"
-    assert {group["above"] for group in document["groups"]} == {0.5}
+    assert {group["above"] for group in document["groups"]} == {0.02}
     assert "family" in frame.read_text(encoding="utf-8")
     assert "quantile of the law" in chart.read_text(encoding="utf-8")
 

@@ -19,7 +19,7 @@ __all__ = ["draw_fit"]
 
 _MOST = 4
 _WIDTH, _HEIGHT = 330, 300
-_RATIOS = (0.1, 0.2, 0.5, 1, 2, 5, 10)
+_RATIOS = (0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 5, 10)
 
 
 def draw_fit(result: FitResult) -> alt.TopLevelMixin:

@@ -19,7 +19,7 @@ from tests.survival.data import WEIBULL, Floats, quick
 from tracestat.errors import TracestatError
 from tracestat.survival.bins import DEFAULT_EDGES, deadline_window
 from tracestat.survival.exposure import events_and_exposure
-from tracestat.survival.law_families import PowerLawFitter, SmoothAtomsFitter
+from tracestat.survival.law_own_families import PowerLawFitter, SmoothAtomsFitter
 from tracestat.survival.slope import power_law_slope
 
 EDGES = DEFAULT_EDGES[3:13]

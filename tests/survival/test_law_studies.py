@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from tracestat.resample import jackknife_interval
+from tracestat.survival.law_clusters import cluster_contributions, leave_one_out
 from tracestat.survival.law_families import LogNormalFitter, fit_family, law_of
 from tracestat.survival.law_ranges import LAW_EDGES, bin_ratios, expected_events, holding_range, observed_events
-from tracestat.survival.laws import Maximum, cluster_contributions, law_counts, leave_one_out
+from tracestat.survival.laws import Maximum, law_counts
 
 START = LAW_EDGES[0]
 MU, SIGMA, BETWEEN = 0.5, 1.5, 0.5

@@ -15,6 +15,7 @@ from scipy import stats
 
 from tests.survival.data import Floats, quick
 from tracestat.errors import TracestatError
+from tracestat.survival.law_clusters import cluster_contributions, leave_one_out, log_likelihood_by
 from tracestat.survival.law_families import (
     FAMILIES,
     GeneralizedGammaFitter,
@@ -24,16 +25,7 @@ from tracestat.survival.law_families import (
 )
 from tracestat.survival.law_fits import fit_group
 from tracestat.survival.law_ranges import LAW_EDGES
-from tracestat.survival.laws import (
-    LawCounts,
-    Maximum,
-    cluster_contributions,
-    law_counts,
-    law_quantiles,
-    leave_one_out,
-    log_likelihood_by,
-    maximise,
-)
+from tracestat.survival.laws import LawCounts, Maximum, law_counts, law_quantiles, maximise
 
 TRUTH = {
     "weibull": ([20.0, 0.6], lambda rng, n: 20 * rng.weibull(0.6, n)),

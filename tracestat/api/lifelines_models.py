@@ -278,7 +278,7 @@ def _events_per_bin(counts: Counts, windows: Sequence[Window] = ()) -> Floats:
 
 
 def _power_law(counts: Counts, between: tuple[float, float] | None, label: str) -> tuple[Any, list[str]]:
-    from tracestat.survival.law_families import PowerLawFitter
+    from tracestat.survival.law_own_families import PowerLawFitter
 
     times, seen, n, entry = counts
     if between is None:
@@ -310,7 +310,7 @@ def _windows(providers: Sequence[Any], cut_at: Sequence[float] | None) -> list[W
 
 
 def _smooth_atoms(counts: Counts, windows: Sequence[Window], label: str) -> tuple[Any, list[str]]:
-    from tracestat.survival.law_families import SmoothAtomsFitter
+    from tracestat.survival.law_own_families import SmoothAtomsFitter
 
     times, seen, n, entry = counts
     D = _events_per_bin(counts, windows)

@@ -20,6 +20,7 @@ from tracestat.survival.clustered import VARIANCE_AT, clustered_curve
 from tracestat.survival.curve import kaplan_meier_counts
 from tracestat.survival.headline import ENOUGH_CLUSTERS, headline
 from tracestat.survival.intervals import bin_hazards
+from tracestat.survival.law_clusters import cluster_contributions, leave_one_out, log_likelihood_by
 from tracestat.survival.law_ranges import (
     BinRatios,
     HoldingRange,
@@ -28,15 +29,7 @@ from tracestat.survival.law_ranges import (
     holding_range,
     observed_events,
 )
-from tracestat.survival.laws import (
-    Law,
-    LawCounts,
-    Maximum,
-    cluster_contributions,
-    law_quantiles,
-    leave_one_out,
-    log_likelihood_by,
-)
+from tracestat.survival.laws import Law, LawCounts, Maximum, law_quantiles
 
 __all__ = ["MIN_EVENTS", "MIN_SESSIONS", "REFERENCE", "SMOOTH", "GroupLaws", "fit_group", "piecewise_law"]
 

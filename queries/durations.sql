@@ -2,7 +2,7 @@
 -- keys: those of unit_rows
 -- columns: the keys of --by and --where, and pooled, the key that is the same everywhere; seconds with clock skew set to
 --   zero; row_kind (tool, human, background); excluded: why a row takes no part in an estimate, null when it does;
---   skewed: seconds was in [-0.1, 0)
+--   skewed: seconds was in [-0.1, 0); ended_after: the end lies in (ended_after, seconds], null where it was seen
 -- invariants: as many rows as unit_rows; where excluded is null, seconds is not null and not negative
 -- variables: zone (IANA name), definition (tracestat or tracelab)
 CREATE OR REPLACE TEMP VIEW durations AS
@@ -22,7 +22,7 @@ SELECT
          WHEN tool_class = 'background' OR end_kind = 'background' THEN 'background'
          ELSE 'tool' END AS row_kind,
     CASE WHEN seconds >= -0.1 AND seconds < 0 THEN 0e0 ELSE seconds END AS seconds,
-    observed, resolution_seconds,
+    observed, ended_after, resolution_seconds,
     seconds >= -0.1 AND seconds < 0 AS skewed,
     CASE WHEN getvariable('definition') = 'tracelab'
             THEN CASE WHEN seconds IS NULL OR seconds <= 0 THEN 'nonpositive' END

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracestat.api.between import Between, between_words, cells_and_ends
 from tracestat.api.common import (
     TraceLike,
     as_trace,
@@ -19,7 +20,8 @@ from tracestat.api.common import (
     sorted_groups,
     split_by_key,
 )
-from tracestat.durations import Clock, Definition, Rows, Selection, Unit, curve_counts, hazard_cells, select
+from tracestat.api.hazard_plan import CUT_AT, UPPER_FROM, Plan, make_plan
+from tracestat.durations import Clock, Definition, Rows, Selection, Unit, curve_counts, select
 from tracestat.errors import UsageError
 from tracestat.resample import sum_by
 from tracestat.results import (
@@ -31,7 +33,8 @@ from tracestat.results import (
     WithinKey,
     without_intervals,
 )
-from tracestat.survival.bins import DEFAULT_EDGES, Grid, Window, bin_centres, bin_edges, deadline_window, shifted_edges
+from tracestat.survival.between_polls import with_lost_information
+from tracestat.survival.bins import Window, bin_centres
 from tracestat.survival.hazard import (
     NO_FIT,
     Cells,
@@ -55,46 +58,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CUT_AT", "UPPER_FROM", "hazard"]
 
-# Known deadlines, and the 5 s of a common hook; (taus, seconds that the harness adds).
-CUT_AT: Mapping[str, tuple[tuple[float, ...], float]] = {
-    "claude": ((5.0, 120.0, 600.0), 0.0),
-    "codex": ((1.0, 5.0, 10.0, 30.0), 0.5),
-}
-UPPER_FROM = 0.8755
-_FIRST = 0.1
+_ENDED = "completed"
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """Bins, moved bins, windows to cut per provider, and the grid that holds them all."""
-
-    edges: tuple[float, ...]
-    moved: tuple[float, ...]
-    upper: tuple[float, ...] | None
-    upper_moved: tuple[float, ...] | None
-    windows: Mapping[str, tuple[Window, ...]]
-    grid: Grid
-
-    def cut_of(self, provider: str | None) -> tuple[Window, ...]:
-        return self.windows.get(provider or "", self.windows.get("", ()))
-
-
-def _plan(edges: tuple[float, ...], cut_at: Sequence[float] | None) -> _Plan:
-    moved = shifted_edges(edges)
-    if cut_at is None:
-        windows = {p: tuple(deadline_window(t, more) for t in taus) for p, (taus, more) in CUT_AT.items()}
-    else:
-        if any(not tau > 0 for tau in cut_at):
-            raise UsageError("--cut-at: deadlines are seconds above 0, for example --cut-at 30,120")
-        windows = {p: tuple(deadline_window(t, CUT_AT[p][1]) for t in cut_at) for p in CUT_AT}
-        windows[""] = tuple(deadline_window(t) for t in cut_at)
-    start = next((i for i, edge in enumerate(edges) if edge >= UPPER_FROM), None)
-    has_upper = start is not None and 0 < start <= len(edges) - 2
-    upper = edges[start:] if has_upper else None
-    upper_moved = moved[start:] if has_upper else None
-    grid = Grid.refine([edges, moved], [window for each in windows.values() for window in each])
-    return _Plan(edges, moved, upper, upper_moved, windows, grid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +85,7 @@ class _Group:
     session_ids: NDArray[np.intp]
     developer_ids: NDArray[np.intp]
     parts: Mapping[str, _Part]
+    between: Between | None
 
 
 def _codes(values: pl.Series) -> NDArray[np.intp]:
@@ -131,7 +97,12 @@ def _codes(values: pl.Series) -> NDArray[np.intp]:
 
 
 def _group(
-    plan: _Plan, key: tuple[Any, ...], frame: pl.DataFrame, counts: TimeCounts, exposure: pl.DataFrame
+    plan: Plan,
+    key: tuple[Any, ...],
+    frame: pl.DataFrame,
+    counts: TimeCounts,
+    exposure: pl.DataFrame,
+    between: Between | None,
 ) -> _Group:
     """Lay out one group; ``exposure`` holds the rows at risk, ``frame`` those whose events count."""
     row_session = exposure["session_pk"].to_numpy()
@@ -149,6 +120,9 @@ def _group(
         exposure["micros_net"].to_numpy().astype(np.float64),
     )
     sessions = session_cells(cells, plan.grid)
+    if between is not None:
+        sessions = with_lost_information(sessions, between.fit)
+        counts = between.moved(counts)
     providers = sessions_of["provider_of"]
     holes: dict[str | None, tuple[Window, ...]] = {p: plan.cut_of(p) for p in providers.unique().to_list()}
     masks = {provider: plan.grid.in_holes(windows) for provider, windows in holes.items()}
@@ -168,7 +142,17 @@ def _group(
             fit = fit_range(data, exact, one if kept == "cut" else ())
             parts[f"{name} {kept}"] = _Part(data, other, fit)
     return _Group(
-        key, frame, exposure, cells, sessions, cut, tuple(windows), session_ids.astype(np.intp), developer_ids, parts
+        key,
+        frame,
+        exposure,
+        cells,
+        sessions,
+        cut,
+        tuple(windows),
+        session_ids.astype(np.intp),
+        developer_ids,
+        parts,
+        between,
     )
 
 
@@ -263,10 +247,11 @@ def hazard(
         tz=tz,
         outcomes=True,
     )
-    plan = _plan(_edges(first_edge, bins), cut_at)
-    cells = hazard_cells(opened, selection, plan.grid.edges, plan.edges)
+    plan = make_plan(first_edge, bins, cut_at)
+    ends = cells_and_ends(opened, selection, plan.grid, plan.edges)
+    cells = ends.cells
     counts = curve_counts(opened, selection)
-    groups = two_at_a_time(lambda parts: _group(plan, *parts), _parts(cells, counts, selection))
+    groups = two_at_a_time(lambda parts: _group(plan, *parts), _parts(cells, counts, selection, ends.groups))
     plain = selection.definition == "tracelab"
     made = _with_rises(groups, plan, selection, draws=0 if plain else draws, seed=seed, min_n=min_n or 0)
     excluded = excluded_of(opened, selection)
@@ -286,15 +271,6 @@ def hazard(
     return HazardResult(head, tuple(map(without_intervals, made) if plain else made))
 
 
-def _edges(first: float | None, bins: int | None) -> tuple[float, ...]:
-    if first is None and bins is None:
-        return DEFAULT_EDGES
-    n = 18 if bins is None else bins
-    if not 2 <= n <= 60:
-        raise UsageError(f"--bins {n}: give 2 to 60")
-    return bin_edges(_FIRST if first is None else first, n + 1)
-
-
 def _time_counts(frame: pl.DataFrame | None) -> TimeCounts:
     if frame is None:
         return TimeCounts(*(np.empty(0) for _ in range(3)))
@@ -302,15 +278,15 @@ def _time_counts(frame: pl.DataFrame | None) -> TimeCounts:
 
 
 def _parts(
-    cells: pl.DataFrame, counts: pl.DataFrame, selection: Selection
-) -> Iterator[tuple[tuple[Any, ...], pl.DataFrame, TimeCounts, pl.DataFrame]]:
-    """Give the key of each group, its rows, its counts per duration and the rows at risk."""
+    cells: pl.DataFrame, counts: pl.DataFrame, selection: Selection, between: Mapping[tuple[Any, ...], Between]
+) -> Iterator[tuple[tuple[Any, ...], pl.DataFrame, TimeCounts, pl.DataFrame, Between | None]]:
+    """Give the key of each group, its rows, its counts per duration, the rows at risk, and ends between polls."""
     import polars as pl
 
     if "end_kind" not in selection.keys:
         by_key, parts_of = split_by_key(counts, selection), split_by_key(cells, selection)
         for key in sorted_groups(parts_of):
-            yield key, parts_of[key], _time_counts(by_key.get(key)), parts_of[key]
+            yield key, parts_of[key], _time_counts(by_key.get(key)), parts_of[key], between.get(key)
         return
     # cause-specific: the rows at risk are those of all causes, and other causes are no events
     others = [name for name in selection.keys if name != "end_kind"] or None
@@ -323,11 +299,13 @@ def _parts(
             )
             key = own.select(group_keys(selection)).row(0)
             # the exact power law would need the counts of all causes at each time; the binned slope suffices here
-            yield key, own, _time_counts(None), exposure
+            # only what completed has an end between polls
+            other = tuple(value for value, name in zip(key, selection.keys, strict=True) if name != "end_kind")
+            yield key, own, _time_counts(None), exposure, between.get(other) if kind == _ENDED else None
 
 
 def _with_rises(
-    groups: Sequence[_Group], plan: _Plan, selection: Selection, *, draws: int, seed: int, min_n: int
+    groups: Sequence[_Group], plan: Plan, selection: Selection, *, draws: int, seed: int, min_n: int
 ) -> list[HazardGroup]:
     session_ids = np.unique(np.concatenate([g.session_ids for g in groups])) if groups else np.empty(0)
     developer_ids = np.unique(np.concatenate([g.developer_ids for g in groups])) if groups else np.empty(0)
@@ -352,7 +330,7 @@ def _with_rises(
     return two_at_a_time(made, range(len(groups)))
 
 
-def _result(group: _Group, plan: _Plan, selection: Selection, rise: Mapping[str, Rise], min_n: int) -> HazardGroup:
+def _result(group: _Group, plan: Plan, selection: Selection, rise: Mapping[str, Rise], min_n: int) -> HazardGroup:
     n = int(group.frame["n"].sum())
     events = int(group.frame["n_seen"].sum())
     n_developers = int(group.frame["developer_id"].n_unique())
@@ -370,6 +348,16 @@ def _result(group: _Group, plan: _Plan, selection: Selection, rise: Mapping[str,
         of = int(group.exposure["developer_id"].n_unique())
         told = f"{in_range}" if in_range == of else f"{in_range} of {of} in range"
         notes.append(FEW_DEVELOPERS.format(n=told))
+    n_between = 0
+    if group.between is not None:
+        n_between = group.between.n
+        notes.append(
+            f"{between_words(n_between, n)}; their end is known to an interval, and shared out over its bins by the "
+            "hazard of the group: events are expected numbers, which the intervals of bins and slopes allow for, but "
+            "not those within keys"
+        )
+        if not group.between.fit.converged:
+            notes.append("the ends between polls were not settled after all steps of the fit")
     bounds = _censoring_bounds(group, plan) if base.fit.available else None
     if bounds is not None and None not in bounds:
         lost = int(group.exposure["n_lost"].sum())
@@ -415,11 +403,12 @@ def _result(group: _Group, plan: _Plan, selection: Selection, rise: Mapping[str,
         deadlines_cut=DeadlinesCut(group.holes, cut.fit.slope, cut.fit.curvature, rise["base cut"], bins_cut),
         within=() if too_few else _within(group, plan),
         censoring_bounds=bounds,
+        n_between=n_between,
         design_effect=effect,
     )
 
 
-def _censoring_bounds(group: _Group, plan: _Plan) -> tuple[float | None, float | None] | None:
+def _censoring_bounds(group: _Group, plan: Plan) -> tuple[float | None, float | None] | None:
     """Give the slope if all censored rows had ended when they were lost from sight, and if none had in the range."""
     frame, data = group.exposure, group.parts["base kept"].data
     lost = frame["n_lost"].to_numpy().astype(np.float64)
@@ -460,7 +449,7 @@ def _developers_in_range(data: RangeData) -> int:
     return int(np.count_nonzero(X[:, : data.n_bins].sum(axis=1) > 0))
 
 
-def _within(group: _Group, plan: _Plan) -> tuple[WithinKey, ...]:
+def _within(group: _Group, plan: Plan) -> tuple[WithinKey, ...]:
     import polars as pl
 
     base = group.parts["base kept"]
@@ -474,4 +463,5 @@ def _within(group: _Group, plan: _Plan) -> tuple[WithinKey, ...]:
         ("command_skeleton", "developer"): _codes(pl.Series(skeleton * (developer.max() + 1) + developer)),
         ("session",): session,
     }
-    return within_keys(group.cells, keys, plan.grid, base.data, base.fit)
+    shared = None if group.between is None else group.between.parts_in(group.frame).shared
+    return within_keys(group.cells, keys, plan.grid, base.data, base.fit, shared)

@@ -37,7 +37,9 @@ def excluded_rows(trace: Trace, selection: Selection) -> pl.DataFrame:
     return run_on(trace, "excluded", selection)
 
 
-def hazard_cells(trace: Trace, selection: Selection, grid: Sequence[float], edges: Sequence[float]) -> pl.DataFrame:
+def hazard_cells(
+    trace: Trace, selection: Selection, grid: Sequence[float], edges: Sequence[float], *, between: bool = False
+) -> pl.DataFrame:
     """Count ends and sum times per session and cell of a grid: ``queries/hazard_cells.sql``.
 
     Rows come in the order of session, skeleton (numbered from 0) and cell. Per row of the frame: n and n_seen rows and
@@ -51,6 +53,9 @@ def hazard_cells(trace: Trace, selection: Selection, grid: Sequence[float], edge
         Lower bounds of the cells in seconds, ascending from 0; the last cell is open.
     edges : sequence of float
         Edges of the hazard bins, for rows whose clock is too coarse for the first ones.
+    between : bool
+        Whether ends known to an interval only are left to `tracestat.durations.between`: they count among n, n_seen and
+        micros, and are no events. The column skeleton_hash then has what that query calls the skeleton.
     """
     import polars as pl
 
@@ -64,16 +69,19 @@ def hazard_cells(trace: Trace, selection: Selection, grid: Sequence[float], edge
         lo=lower,
         hi=[*lower[1:], 1e300],
         edge=[float(value) for value in edges],
+        between=between,
     )
     skeletons = counted["skeleton_id"].unique().sort()
     number = pl.col("skeleton_id").replace_strict(skeletons, pl.int_range(skeletons.len(), eager=True))
+    named = {"skeleton_hash": pl.col("skeleton_id")} if between else {}
     # sums of floats made of these depend on their order; sorting by one number is quicker than by three
-    counted = counted.with_columns(skeleton_id=number).sort(
+    counted = counted.with_columns(skeleton_id=number, **named).sort(
         (pl.col("session_pk") * skeletons.len() + pl.col("skeleton_id")) * len(lower) + pl.col("cell")
     )
     # an entry is a negative end; a row that ended before it would have entered counts, but shows nothing
     sign = pl.col("sign")
     is_row, is_end = sign >= 0, sign == 1
+    net = pl.when(sign == 2).then(0).otherwise(sign) if between else sign
     return counted.select(
         pl.exclude("sign", "n", "n_seen", "micros", "micros_lost"),
         n=pl.col("n") * is_row,
@@ -83,8 +91,8 @@ def hazard_cells(trace: Trace, selection: Selection, grid: Sequence[float], edge
         n_event=pl.col("n_seen") * is_end,
         n_lost=(pl.col("n") - pl.col("n_seen")) * is_end,
         micros_lost=pl.col("micros_lost") * is_end,
-        n_net=pl.col("n") * sign,
-        micros_net=pl.col("micros") * sign,
+        n_net=pl.col("n") * net,
+        micros_net=pl.col("micros") * net,
     )
 
 

@@ -144,7 +144,7 @@ class HazardGroup(Group):
     """The hazard of one group; everything before ``deadlines_cut`` is with deadlines kept.
 
     ``censoring_bounds`` are the Poisson slopes if every censored row had ended where it was lost from sight, and if
-    none had ended within the range; None without censored rows.
+    none had ended within the range; None without censored rows. ``n_between`` counts the ends known to an interval only.
     """
 
     bins: tuple[Bin, ...]
@@ -159,6 +159,7 @@ class HazardGroup(Group):
     deadlines_cut: DeadlinesCut
     within: tuple[WithinKey, ...]
     censoring_bounds: tuple[float | None, float | None] | None = None
+    n_between: int = 0
     design_effect: tuple[float | None, ...] = field(default=(), metadata={"json": None})
 
 

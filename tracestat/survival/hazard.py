@@ -6,8 +6,9 @@ groups of one table are adjusted together, so they are made in a second step (:m
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from tracestat.results import NOT_AVAILABLE, Bin, Interval, Slopes, WithinKey
 from tracestat.survival.bins import Grid, Window, bin_centres
 from tracestat.survival.blocks import Block, block_centres, block_sums, merge_blocks, support
 from tracestat.survival.exposure import exposure_from_exits, group_cells
-from tracestat.survival.frailty import frailty_cells
+from tracestat.survival.frailty import FrailtyFit, frailty_cells
 from tracestat.survival.headline import headline
 from tracestat.survival.intervals import bin_hazards, curvature_jackknife, slope_jackknife
 from tracestat.survival.slope import curvature, ols_slope, power_law_slope, slope_note
@@ -40,6 +41,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 LOCAL_AT = (1.0, 10.0, 100.0)
+_SHARED_AGAIN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +145,9 @@ class RangeFit:
         """Whether there was enough for a slope."""
         return self.slope.poisson.value is not None
 
+
+Shared: TypeAlias = Callable[[Cells, Codes, FrailtyFit, Floats, Floats, Sequence[float]], Cells]
+"""Cells, code of the key, its fit, events and exposure per key and bin, edges of the bins: the cells anew."""
 
 NO_FIT = RangeFit(Slopes(), NOT_AVAILABLE, tuple((at, None) for at in LOCAL_AT), ())
 
@@ -354,7 +359,12 @@ def _power_law(counts: TimeCounts, start: float, stop: float, holes: Sequence[Wi
 
 
 def within_keys(
-    cells: Cells, keys: Mapping[tuple[str, ...], Codes], grid: Grid, data: RangeData, fit: RangeFit
+    cells: Cells,
+    keys: Mapping[tuple[str, ...], Codes],
+    grid: Grid,
+    data: RangeData,
+    fit: RangeFit,
+    shared: Shared | None = None,
 ) -> tuple[WithinKey, ...]:
     """Compare the pooled slope with the one inside single keys (shared gamma frailty), deadlines kept.
 
@@ -370,6 +380,9 @@ def within_keys(
         The bins.
     fit : RangeFit
         The pooled fit to the same bins.
+    shared : callable, optional
+        Shares ends that are known to an interval out anew, given the cells, the code of the key, its fit, its events
+        and exposure per key and bin, and the edges of these; the fit is then made again, three times.
 
     Returns
     -------
@@ -385,19 +398,17 @@ def within_keys(
     cell = np.clip(grid.base_bins(data.edges) + 1, 0, J + 1)[cells.cell]
     seen = np.flatnonzero(cell)  # what ends or enters below the bins adds nothing to them
     cell, session, developer = cell[seen], cells.session[seen], cells.developer[seen]
-    n_event, n_net, time_net = cells.n_event[seen], cells.n_net[seen], cells.micros_net[seen] / 1e6
+
+    def fitted(own: Cells, code: Codes) -> tuple[FrailtyFit | None, Floats, Floats]:
+        n_event, n_net, time_net = own.n_event[seen], own.n_net[seen], own.micros_net[seen] / 1e6
+        return frailty_cells(code[seen], session, cell, n_event, n_net, time_net, edges, coarser=developer)
+
     found = []
     for columns, code in keys.items():
-        fit_of_key, D, X = frailty_cells(
-            code[seen],
-            session,
-            cell,
-            n_event,
-            n_net,
-            time_net,
-            edges,
-            coarser=developer,
-        )
+        fit_of_key, D, X = fitted(cells, code)
+        for _ in range(_SHARED_AGAIN if shared is not None else 0):
+            if shared is not None and fit_of_key is not None:
+                fit_of_key, D, X = fitted(shared(cells, code, fit_of_key, D, X, edges), code)
         n_keys = int(np.count_nonzero(X.sum(axis=1) > 0))
         if n_keys < 2 or fit_of_key is None or fit_of_key.interval is None or fit_of_key.coarser is None:
             note = "only one key" if n_keys < 2 else "no fit"

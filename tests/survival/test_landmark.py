@@ -73,6 +73,31 @@ def test_mean_is_the_jackknife_of_the_rows(data: tuple[Floats, NDArray[np.intp]]
         assert found.bounds == pytest.approx((full * np.exp(-half), full * np.exp(half)), rel=1e-9)
 
 
+def by_hand(times: Floats, cluster: NDArray[np.intp], t: float, q: float) -> list[float | None]:
+    """The bounds of a quantile from the curve without each cluster, at every step."""
+    part = np.unique(cluster[times > t])
+    n = len(part)
+    ratio = stdtrit(n - 1, 0.975) / 1.959963984540054
+
+    def share(keep: NDArray[np.bool_], s: float) -> float:
+        return float(np.mean(times[keep & (times > t)] > s))
+
+    crossed: list[list[float]] = [[], []]
+    for s in np.unique(times[times > t]):
+        full = share(times > 0, s)
+        if full == 0:
+            crossed[0].append(float(s))
+            continue
+        left = np.array([share(cluster != g, s) for g in part])
+        rows_beyond = int(np.sum(times > t))
+        variance = (n - 1) / n * np.sum(np.log(np.maximum(left, np.exp(-50)) / full) ** 2)
+        variance = max(variance, (1 - full) / full / rows_beyond)
+        for side, limit in enumerate(log_log_interval(full, variance * ratio**2)):
+            if limit <= 1 - q:
+                crossed[side].append(float(s))
+    return [min(some) - t if some else None for some in crossed]
+
+
 def test_quantile_inverts_the_jackknife_of_the_curve(data: tuple[Floats, NDArray[np.intp]]) -> None:
     times, cluster = data
     # ends on edges of bins, where the variance is exact
@@ -80,32 +105,35 @@ def test_quantile_inverts_the_jackknife_of_the_curve(data: tuple[Floats, NDArray
     times = grid[np.searchsorted(grid, times)]
     made = clusters_of(times, np.ones(times.size, bool), cluster)
     curve = kaplan_meier(times, np.ones(times.size))
-    t = 1.0
-    part = [g for g in range(12) if np.any((cluster == g) & (times > t))]
-    n = len(part)
-    steps = curve.time[curve.time > t]
-
-    def share(keep: NDArray[np.bool_], s: float) -> float:
-        return float(np.mean(times[keep & (times > t)] > s))
-
     for q in (0.5, 0.9):
-        crossed: list[list[float]] = [[], []]
-        for s in steps:
-            full = share(times > 0, s)
-            if full == 0:
-                crossed[0].append(float(s))
-                continue
-            left = np.array([share(cluster != g, s) for g in part])
-            rows_beyond = int(np.sum(times > t))
-            variance = (n - 1) / n * np.sum(np.log(np.maximum(left, np.exp(-50)) / full) ** 2)
-            variance = max(variance, (1 - full) / full / rows_beyond)
-            ratio = stdtrit(n - 1, 0.975) / 1.959963984540054
-            for side, limit in enumerate(log_log_interval(full, variance * ratio**2)):
-                if limit <= 1 - q:
-                    crossed[side].append(float(s))
-        expected = [min(times_) - t if times_ else None for times_ in crossed]
-        found = made.quantile(curve, 1, q, quantile_residual(curve, t, q))
-        assert list(found.bounds) == pytest.approx(expected)
+        found = made.quantile(curve, 1, q, quantile_residual(curve, 1.0, q))
+        assert list(found.bounds) == pytest.approx(by_hand(times, cluster, 1.0, q))
+
+
+def test_quantile_on_an_atom_that_holds_most_of_its_bin() -> None:
+    rng = np.random.default_rng(1)
+    cluster = np.repeat(np.arange(30), 12)
+    often = rng.beta(0.5, 0.5, 30)[cluster]
+    # a limit of 30 s, late by up to half a second; its bin is 2.5 s wide
+    late = 30 + 0.02 * rng.exponential(1, cluster.size)
+    times = np.round(np.where(rng.random(cluster.size) < often, late, 30.2 + rng.exponential(3, cluster.size)), 3)
+    made = clusters_of(times, np.ones(times.size, bool), cluster)
+    curve = kaplan_meier(times, np.ones(times.size))
+    low, high = made.quantile(curve, 2, 0.5, quantile_residual(curve, 4.0, 0.5)).bounds
+    least, most = by_hand(times, cluster, 4.0, 0.5)
+    assert low == pytest.approx(least, abs=0.02)
+    assert high == pytest.approx(most, rel=0.02)
+
+
+def test_no_upper_bound_of_a_quantile_that_the_last_rows_alone_reach() -> None:
+    times = np.round(np.geomspace(1.5, 400, 24), 3)
+    cluster = np.arange(24) % 8
+    made = clusters_of(times, np.ones(24, bool), cluster)
+    curve = kaplan_meier(times, np.ones(24))
+    found = made.quantile(curve, 1, 0.9, quantile_residual(curve, 1.0, 0.9))
+    assert by_hand(times, cluster, 1.0, 0.9)[1] is None
+    assert found.low is not None
+    assert found.high is None
 
 
 @quick

@@ -245,18 +245,22 @@ class LandmarkClusters:
         n = self.n_clusters[k]
         bounds: Bounds = (None, None)
         if n > 1:
-            at, variance = self._variance(k, level)
-            bounds = _crossings(curve, float(self._edges[self._first[k]]), q, at, variance, level)
+            bounds = _crossings(curve, self._edges[self._first[k] :], q, self._variance(k), _widened(n, level), level)
         return ClusterInterval(np.nan if value is None else value, None, *bounds, n, level, "CV3")
 
-    def _variance(self, k: int, level: float) -> tuple[Floats, Floats]:
+    def _variance(self, k: int) -> Floats:
         """Give the variance of ln S(s) - ln S(t) at the edges s from t on."""
         a, n = int(self._first[k]), self.n_clusters[k]
         gram = self._gram
         clustered = gram[a, a] - 2 * gram[a, a:] + np.diagonal(gram)[a:]
         independent = self._independent[a:] - self._independent[a]
-        ratio = float(stdtrit(n - 1, 0.5 + level / 2) / ndtri(0.5 + level / 2))
-        return self._edges[a:], np.maximum((n - 1) / n * np.maximum(clustered, 0.0), independent) * ratio**2
+        found: Floats = np.maximum((n - 1) / n * np.maximum(clustered, 0.0), independent)
+        return found
+
+
+def _widened(n: int, level: float) -> float:
+    """Give by how much Student's t of n clusters is wider than the normal law, squared."""
+    return float(stdtrit(n - 1, 0.5 + level / 2) / ndtri(0.5 + level / 2)) ** 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,30 +319,38 @@ def _independent(D: Floats, R: Floats, X: Floats, S: Floats, area: Floats, windo
     return error, np.concatenate([[0.0], np.cumsum(terms)])
 
 
-def _crossings(curve: Curve, t: float, q: float, at: Floats, variance: Floats, level: float) -> Bounds:
+def _between(curve: Curve, at: Floats, variance: Floats) -> Floats:
+    """Give the variance of ln S(s) - ln S(t) at the steps s of a curve from those at edges, the first of them t.
+
+    Between edges its root grows as -ln S: one step may hold most ends of a bin, and clusters differ in all of it
+    together. It is nowhere below that of independent rows.
+    """
+    with np.errstate(divide="ignore"):
+        fallen, steps = -np.log(curve.survival_at(at)), -np.log(curve.survival)
+    lasting = np.isfinite(fallen)
+    root, fallen = np.sqrt(variance[lasting]), fallen[lasting]
+    steps = np.where(np.isfinite(steps), steps, fallen[-1]) - fallen[0]
+    fallen -= fallen[0]
+    # behind the last edge that S outlasts nobody is left to say how it goes on
+    beyond = np.maximum(steps / fallen[-1], 1.0) if fallen[-1] > 0 else 1.0
+    before = np.concatenate([[0.0], curve.greenwood])[int(curve.index(at[0])) + 1]
+    found: Floats = np.maximum((np.interp(steps, fallen, root) * beyond) ** 2, curve.greenwood - before)
+    return found
+
+
+def _crossings(curve: Curve, at: Floats, q: float, variance: Floats, widened: float, level: float) -> Bounds:
     """Give the remaining times at which the lower and the upper limit of S(t + r)/S(t) first cross 1 - q."""
+    t = float(at[0])
     base, first = float(curve.survival_at(t)), int(curve.index(t)) + 1
     time = curve.time
     if base <= 0 or first >= time.size:
         return (None, None)
-    # of each bin that holds a step the last one, then every step of the bin in which a limit crosses
-    last = np.unique(np.searchsorted(time, at, side="right") - 1)
-    last = last[last >= first]
-
-    def crossed(index: NDArray[np.intp]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        ratio = curve.survival[index] / base
-        low, high = log_log_interval(ratio, np.interp(time[index], at, variance), level)
-        low = np.where(ratio <= 0, 0.0, low)  # a lower limit of S never lies above S itself
-        with np.errstate(invalid="ignore"):
-            return low <= 1 - q + 1e-12, high <= 1 - q + 1e-12
-
+    ratio = curve.survival[first:] / base
+    low, high = log_log_interval(ratio, widened * _between(curve, at, variance)[first:], level)
+    low = np.where(ratio <= 0, 0.0, low)  # a lower limit of S never lies above S itself
     found: list[float | None] = []
-    for side, reached in enumerate(crossed(last)):
-        if not reached.any():
-            found.append(None)
-            continue
-        bin_of = int(reached.argmax())
-        start = first if bin_of == 0 else int(last[bin_of - 1]) + 1
-        steps = np.arange(start, int(last[bin_of]) + 1)
-        found.append(float(time[steps[int(crossed(steps)[side].argmax())]]) - t)
+    for limit in (low, high):
+        with np.errstate(invalid="ignore"):
+            reached = limit <= 1 - q + 1e-12
+        found.append(float(time[first + int(reached.argmax())]) - t if reached.any() else None)
     return found[0], found[1]

@@ -17,6 +17,7 @@ from tracestat.synth.like_durations import (
     limited,
     mean_left,
     milliseconds,
+    over_a_minute,
     stretch,
     tails,
 )
@@ -204,6 +205,15 @@ def test_tails_meet_three_shares() -> None:
     assert every[every > 60_000].sum() / every.sum() == pytest.approx(0.93, abs=1e-3)
     assert waits.sum() / every.sum() == pytest.approx(0.3, abs=1e-3)
     assert np.array_equal(out[tool <= LAST * 1000], tool[tool <= LAST * 1000])
+
+
+@given(st.lists(st.floats(1.0, 500.0), min_size=1, max_size=80), st.integers(0, 90))
+def test_waits_move_over_a_minute_or_stay(values: list[float], wanted: int) -> None:
+    waits = np.sort(np.array(values))
+    out = over_a_minute(waits, wanted)
+    assert out.size == waits.size
+    assert np.all(np.diff(out) >= 0.0)
+    assert int((out > 60.0).sum()) == wanted or np.array_equal(out, waits)
 
 
 def test_few_commands_test_build_or_install() -> None:

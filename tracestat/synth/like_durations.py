@@ -242,7 +242,7 @@ def tails(
     scaled, total = human, 0.0
     for _ in range(100):  # short waits are part of the time that the shares are taken of
         total = (short + float(scaled[scaled <= 60.0].sum())) / (1.0 - over_time)
-        scaled = _divide(human * (approval * total / max(float(human.sum()), 1e-9)), wanted)
+        scaled = over_a_minute(human * (approval * total / max(float(human.sum()), 1e-9)), wanted)
     waits = np.rint(scaled * 1000).astype(np.int64)
     left = over_time * total - float(waits[waits > 60_000].sum()) / 1000 - middle
     above = (tool[longest] - last) / 1000
@@ -251,8 +251,26 @@ def tails(
     return tool, waits
 
 
-def _divide(waits: Array, wanted: int) -> Array:
-    """Move waits near a minute over it or under it until `wanted` of them are above."""
+def over_a_minute(waits: Array, wanted: int) -> Array:
+    """Move waits near a minute over it or under it until `wanted` of them are above.
+
+    Parameters
+    ----------
+    waits : array of float, shape (n,)
+        Seconds, increasing.
+    wanted : int
+
+    Returns
+    -------
+    array of float, shape (n,)
+        Increasing. Left as it is where more than a tenth of the waits, or more than there are, would have to move.
+
+    Examples
+    --------
+    >>> waits = np.array([*np.linspace(1.0, 50.0, 10), *np.linspace(70.0, 900.0, 10)])
+    >>> [int((over_a_minute(waits, n) > 60.0).sum()) for n in (8, 9, 11, 12, 13)]
+    [8, 9, 11, 12, 10]
+    """
     if waits.size == 0:
         return waits
     out = waits.copy()
@@ -261,6 +279,6 @@ def _divide(waits: Array, wanted: int) -> Array:
     place = int(np.searchsorted(out, 60.0, side="right"))
     if 0 < surplus <= most:
         out[place : place + surplus] = np.linspace(58.0, 60.0, surplus)
-    elif 0 < -surplus <= most:
+    elif 0 < -surplus <= min(most, place):
         out[place + surplus : place] = np.linspace(60.5, 62.0, -surplus)
-    return out
+    return np.sort(out)

@@ -14,6 +14,8 @@ from tracestat.synth.tokens import Context
 
 __all__ = ["PauseReader", "like_session"]
 
+MOST_OUTPUT = 32_000  # tokens of one round
+
 
 class PauseReader:
     """Hands out the pauses of one provider one by one, as plain numbers.
@@ -133,7 +135,7 @@ def like_session(plan: Plan, rounds: int, calling: int, reader: PauseReader) -> 
         shown = ([message] if message else []) + waiting
         shown.sort(key=_at)
         prefix, uncached, created, output = context.turn(
-            called_at, shown, message is not None, sized(180, 1.3, u()), u()
+            called_at, shown, message is not None, min(sized(180, 1.3, u()), MOST_OUTPUT), u()
         )
         back = [Event("tool_result", c.result or 0, c.result_chars or 0, c) for c in calls]
         back.sort(key=_at)

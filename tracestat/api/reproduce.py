@@ -15,11 +15,10 @@ from tracestat.durations import Selection
 from tracestat.errors import UsageError
 from tracestat.published import BASE_UNITS, Asked, Definition, Figure, Origin, known_release, load_published, verdict_of
 from tracestat.queries import data_path
-from tracestat.results import NOT_AVAILABLE, Interval, ReproducedFigure, ReproduceResult
+from tracestat.results import NOT_AVAILABLE, ReproducedFigure, ReproduceResult
 from tracestat.store import fingerprint_of
 
 if TYPE_CHECKING:
-    from tracestat.results import Bounds
     from tracestat.store import Trace
 
 __all__ = ["reproduce"]
@@ -160,31 +159,11 @@ def _asked(source: Source, asked: Asked, unit: str) -> tuple[Answer, list[tuple[
     for place, definition in enumerate(asked.definitions):
         question = Question(asked.parameters, definition.choices, definition.provider, interval=place == 0)
         answer = answer_of(source, asked.name, question)
-        answer = replace(answer, value=_scaled(answer.value, size))
+        answer = replace(answer, value=answer.value.times(1 / size))
         if place == 0:
             first = answer
         numbers.append((definition, answer.value.value))
     return first, numbers
-
-
-def _scaled(interval: Interval, size: float) -> Interval:
-    if size == 1.0:
-        return interval
-
-    def scaled(value: float | None) -> float | None:
-        return None if value is None else value / size
-
-    def both(pair: Bounds | None) -> Bounds | None:
-        return pair and (scaled(pair[0]), scaled(pair[1]))
-
-    return replace(
-        interval,
-        value=scaled(interval.value),
-        low=scaled(interval.low),
-        high=scaled(interval.high),
-        session=both(interval.session),
-        developer=both(interval.developer),
-    )
 
 
 def _nearest(

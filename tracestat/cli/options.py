@@ -18,9 +18,9 @@ import typer
 from tracestat.errors import UsageError
 
 __all__ = [
+    "Above",
     "ChartMixing",
     "Clocked",
-    "Above",
     "CutAt",
     "DeadlineMode",
     "Elapsed",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tracestat.api.answers.source import Answer, Command, Question, Source, missing
 from tracestat.results import Interval
 
 if TYPE_CHECKING:
-    from tracestat.results import Bounds
     from tracestat.results.sections import SectionGroup
 
 __all__ = ["figure"]
@@ -45,7 +43,7 @@ def figure(source: Source, question: Question) -> Answer:
     if found is None or found.value is None:
         return nothing
     command = Command(("summary", "--section", question.get("section")), f"{place}/{at}/value", times)
-    return Answer(_times(found, times), "", command)
+    return Answer(found.times(times), "", command)
 
 
 def _swept(group: SectionGroup, name: str, question: Question) -> tuple[Interval | None, str]:
@@ -60,24 +58,3 @@ def _swept(group: SectionGroup, name: str, question: Question) -> tuple[Interval
     point = next((point for point in sweep.points if point.timeout_seconds == seconds), None)
     found: Interval | None = None if point is None else getattr(point, name)
     return found, f"sweeps[rule={rule}]/points[timeout_seconds={seconds}]/{name}"
-
-
-def _times(interval: Interval, size: float) -> Interval:
-    if size == 1.0 or interval.value is None:
-        return interval
-
-    def both(pair: Bounds | None) -> Bounds | None:
-        return pair and (_product(pair[0], size), _product(pair[1], size))
-
-    return replace(
-        interval,
-        value=interval.value * size,
-        low=_product(interval.low, size),
-        high=_product(interval.high, size),
-        session=both(interval.session),
-        developer=both(interval.developer),
-    )
-
-
-def _product(value: float | None, size: float) -> float | None:
-    return None if value is None else value * size

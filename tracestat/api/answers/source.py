@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tracestat.durations import Selection, select
 from tracestat.resample import ClusterInterval, jackknife_interval, sum_by
-from tracestat.results import NOT_AVAILABLE, Bounds, Interval
+from tracestat.results import NOT_AVAILABLE, Interval
 from tracestat.survival.headline import headline
 from tracestat.survival.proportion import clustered_share
 from tracestat.survival.shares import ratio_jackknife
@@ -192,20 +192,7 @@ def cut_to(interval: Interval, least: float, most: float) -> Interval:
     >>> cut_to(Interval(0.9, 0.7, 1.1), 0.0, 1.0).high
     1.0
     """
-
-    def cut(value: float | None) -> float | None:
-        return None if value is None else min(most, max(least, value))
-
-    def both(pair: Bounds | None) -> Bounds | None:
-        return pair and (cut(pair[0]), cut(pair[1]))
-
-    return replace(
-        interval,
-        low=cut(interval.low),
-        high=cut(interval.high),
-        session=both(interval.session),
-        developer=both(interval.developer),
-    )
+    return interval.with_bounds(lambda bound: min(most, max(least, bound)))
 
 
 def missing(why: str) -> Answer:

@@ -330,3 +330,22 @@ def test_the_frame_has_a_row_per_atom() -> None:
     assert frame.height == sum(len(group.atoms) for group in result.groups)
     assert frame["synthetic"].all()
     assert set(frame["mode"]) == {"scan", "status"}
+
+
+def test_a_frame_without_atoms_has_the_columns_of_one_with_them(store_of: Make) -> None:
+    none = tracestat.deadlines(store_of([round_("s", 0, [call("a", 0, 1.5)])])).to_frame()
+    some = tracestat.deadlines(store_of(command("s"))).to_frame()
+    assert some.height > none.height == 0
+    assert none.schema == some.schema
+
+
+def test_a_ratio_of_counts_is_not_below_zero(store_of: Make) -> None:
+    rows = [
+        round_(f"s{i}", place, [call(f"c{i}_{place}", 100 * place, 100 * place + seconds)], user=f"user_{i % 5:08x}")
+        for i in range(12)
+        for place, seconds in enumerate([4, 6, 7] if i else [5, 5, 4])
+    ]
+    group = only(tracestat.deadlines(store_of(rows), mode="scan"), "scan")
+    (second,) = (s for s in group.whole_seconds if s.seconds == 5)
+    assert second.ratio.value == pytest.approx(2 / 11.5)
+    assert second.ratio.low == 0

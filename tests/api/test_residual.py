@@ -281,3 +281,14 @@ def test_real_medians_and_tails(claude: dict[float, ResidualPoint]) -> None:
         assert value(mean.session[1]) == pytest.approx(session[1], rel=0.15)
         assert value(mean.developer[0]) < developer[0] * 1.1
         assert value(mean.developer[1]) > developer[1]
+
+
+def test_a_window_in_which_nothing_ends_has_a_mean_without_interval(store_of: Make) -> None:
+    rows = [
+        round_(f"s{i}", place, calls, text=1000 * place, user=f"user_{i:08x}")
+        for i in range(30)
+        for place, calls in enumerate([[call(f"c{i}", 0, None)], []])
+    ]
+    (group, _) = tracestat.residual(store_of(rows), elapsed=[0, 600]).groups
+    assert [(p.mean.value, p.mean.low, p.mean.high) for p in group.at] == [(1000, None, None), (400, None, None)]
+    assert any("no end was seen within the window" in note for note in group.notes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from tracestat.api.common import split_by_key
 from tracestat.api.deadline_scans import codes_of
 from tracestat.durations import Selection, Unit
 from tracestat.durations.deadlines import poll_rounds, polled_commands, written_sleeps
-from tracestat.resample import ClusterInterval, sum_by
+from tracestat.resample import sum_by
 from tracestat.results import NOT_AVAILABLE, Interval
 from tracestat.survival.headline import headline
 from tracestat.survival.shares import ratio_jackknife
@@ -93,7 +93,8 @@ def _costs(
         session = ratio_jackknife(n_polls, n_commands)
         by_developer = ratio_jackknife(sum_by(n_polls, developer, n), sum_by(n_commands, developer, n))
         if session is not None and by_developer is not None:
-            per_command = headline(_at_least_one(session), _at_least_one(by_developer))
+            # a command that was polled was polled once
+            per_command = headline(session, by_developer).with_bounds(lambda bound: max(bound, 1.0))
     n_rounds, tokens = 0, 0
     if rounds is not None:
         n_rounds, unknown = int(rounds["n_rounds"].sum()), int(rounds["n_unknown"].sum())
@@ -112,8 +113,3 @@ def _costs(
         slept if knows_sleeps else None,
         tuple(notes),
     )
-
-
-def _at_least_one(interval: ClusterInterval) -> ClusterInterval:
-    """Cut the bounds at 1: a command that was polled was polled once."""
-    return replace(interval, low=None if interval.low is None else max(interval.low, 1.0))

@@ -372,6 +372,8 @@ def _whole_seconds(frame: pl.DataFrame) -> tuple[WholeSecond, ...]:
         if not events and not neighbours:
             continue
         both = [ratio_jackknife(here, beside) for here, beside in sums]
-        ratio = NOT_AVAILABLE if both[0] is None or both[1] is None else headline(both[0], both[1])
+        ratio = NOT_AVAILABLE
+        if both[0] is not None and both[1] is not None:
+            ratio = headline(both[0], both[1]).with_bounds(lambda bound: max(bound, 0.0))
         out.append(WholeSecond(seconds=second, events=events, neighbours=neighbours, ratio=ratio))
     return tuple(out)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracestat.api.between import between_notes
 from tracestat.api.common import TraceLike, as_trace, excluded_of, head_of, key_of, sorted_groups, split_by_key
 from tracestat.durations import Clock, Definition, Rows, Unit, select
 from tracestat.durations.residual import residual_cells, residual_counts
@@ -48,6 +49,7 @@ _MEDIAN, _P90 = 0.5, 0.9
 _ENOUGH_ROWS = 20
 _ENOUGH_SESSIONS = 20
 _MUCH_BEYOND = 0.05
+_ROUNDING = 1e-12
 _LONGEST = 1e8
 _MOST_TIMES = 100
 _MOST_NAMED = 6
@@ -145,6 +147,7 @@ def residual(
     apart = [f"{excluded.counts[kind]:,} {kind}" for kind in ("human", "background") if excluded.counts.get(kind)]
     if both and apart:
         notes.append(f"rows = all holds what tool rows leave out, too: {', '.join(apart)}")
+    notes += between_notes(opened, told, "remaining times are too long from the first yield on")
     head = head_of(opened, told, "residual", seed=seed, excluded=excluded.counts, notes=notes)
     return ResidualResult(head, tuple(groups))
 
@@ -339,7 +342,12 @@ def _notes(points: Sequence[ResidualPoint], window: float, n_developers: int) ->
     if lowered:
         last = lowered[0].elapsed + lowered[0].window
         notes.append(f"{after(lowered)}: the last row is lost from sight at {last:,.0f} s, and the window ends there")
-    beyond = [p for p in enough if (p.beyond_window or 0.0) > _MUCH_BEYOND]
+    none = [p for p in enough if p.mean.value is not None and p.mean.value >= p.window * (1 - _ROUNDING)]
+    if none:
+        notes.append(
+            f"{after(none)}: no end was seen within the window, so the mean is its length, without an interval"
+        )
+    beyond = [p for p in enough if (p.beyond_window or 0.0) > _MUCH_BEYOND and p not in none]
     if beyond:
         notes.append(f"{after(beyond)}: over 5 % outlast the window, so the mean hangs on its length")
     for name in ("median", "p90"):

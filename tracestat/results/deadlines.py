@@ -273,7 +273,29 @@ class DeadlinesResult(Result):
             for group in self.groups
             for atom in group.atoms
         ]
-        return pl.DataFrame(rows, infer_schema_length=None)
+        # a column without a value keeps its type, and a trace without a deadline its columns
+        types = {
+            "mode": pl.String(),
+            "tool_of_atom": pl.String(),
+            **dict.fromkeys(("seconds", "from", "to"), pl.Float64()),
+            **dict.fromkeys(_BOUNDS, pl.Float64()),
+            "events": pl.Int64(),
+            **dict.fromkeys(("expected", "q_value"), pl.Float64()),
+            "label": pl.String(),
+            **dict.fromkeys(("n_developers", "n_sessions"), pl.Int64()),
+            "known": pl.Boolean(),
+            "nominal_seconds": pl.Float64(),
+            "n_asked": pl.Int64(),
+            **dict.fromkeys(("unit", "clock"), pl.String()),
+            "synthetic": pl.Boolean(),
+        }
+        if not rows:
+            keys = self.groups[0].key if self.groups else dict.fromkeys(self.head.by)
+            return pl.DataFrame(schema={**dict.fromkeys(keys, pl.String()), **types})
+        return pl.DataFrame(rows, schema_overrides=types, infer_schema_length=None)
+
+
+_BOUNDS = [f"{name}{end}" for name in ("mass", "share", "of_asked") for end in ("", "_low", "_high")]
 
 
 def _bounds(name: str, item: Interval) -> dict[str, float | None]:

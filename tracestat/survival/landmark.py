@@ -214,6 +214,8 @@ class LandmarkClusters:
     def mean(self, k: int, value: float, level: float = 0.95) -> ClusterInterval:
         """Give the interval of the mean at the k-th elapsed time around its exact estimate."""
         n, full = self.n_clusters[k], float(self.means[k])
+        if value >= self._reach[k] * (1 - 1e-12):  # nothing was seen to end: as a share of 0, without bounds
+            return ClusterInterval(value, None, None, None, n, level, "CV3")
         # a mean of heavy-tailed times is skewed: on the log scale its interval covers better, and stays above 0
         with np.errstate(divide="ignore", invalid="ignore"):
             apart = np.log(self._replicates[self._takes_part[:, k], k]) - np.log(full)

@@ -62,6 +62,8 @@ class Between:
 
     def moved(self, counts: TimeCounts) -> TimeCounts:
         """Give the counts per duration with these ends where they are likely instead of where they were found."""
+        if not counts.time.size:  # causes have no counts of their own
+            return counts
         times, place = np.unique(np.concatenate([counts.time, self.told, self.at]), return_inverse=True)
         event = np.concatenate([counts.n_event, -np.ones(self.told.size), self.part])
         censored = np.concatenate([counts.n_censored, np.zeros(self.told.size + self.at.size)])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracestat.api.between import between_notes
 from tracestat.api.common import TraceLike, as_trace, excluded_of, head_of, key_of, sorted_groups, split_by_key
 from tracestat.durations import Clock, Definition, Rows, Selection, Unit, curve_counts, curve_influence, select
 from tracestat.results import NOT_AVAILABLE, CurvePoint, Interval, SurvivalGroup, SurvivalResult, without_intervals
@@ -118,7 +119,8 @@ def survival_curve(
     if selection.definition == "tracelab":
         groups = [without_intervals(group) for group in groups]
     excluded = excluded_of(opened, selection)
-    head = head_of(opened, selection, "survival", seed=seed, excluded=excluded.counts, notes=excluded.notes)
+    late = between_notes(opened, selection, "from when they were last seen running, the curve is too high")
+    head = head_of(opened, selection, "survival", seed=seed, excluded=excluded.counts, notes=(*excluded.notes, *late))
     return SurvivalResult(head, tuple(groups))
 
 

@@ -353,8 +353,7 @@ def _result(group: _Group, plan: Plan, selection: Selection, rise: Mapping[str, 
         n_between = group.between.n
         notes.append(
             f"{between_words(n_between, n)}; their end is known to an interval, and shared out over its bins by the "
-            "hazard of the group: events are expected numbers, which the intervals of bins and slopes allow for, but "
-            "not those within keys"
+            "hazard (EM), within keys by that of the key; intervals allow for this, but not those within keys"
         )
         if not group.between.fit.converged:
             notes.append("the ends between polls were not settled after all steps of the fit")

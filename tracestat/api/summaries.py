@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracestat.api.between import between_notes
 from tracestat.api.common import (
     TraceLike,
     as_trace,
@@ -153,6 +154,7 @@ def summary(
             told = ", ".join(f"{count:,} {reason}" for reason, count in left.counts.items())
             notes.append(f"left out of the {one}s: {told}")
         notes += [f"{one}s: {note}" for note in left.notes]
+        notes += between_notes(opened, selection, "their durations are too long")
     figures: Mapping[str, Any] | None = None
     if plain:
         if where or since or until:

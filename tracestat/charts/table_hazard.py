@@ -21,6 +21,7 @@ from tracestat.charts.words import (
     MISSING,
     bounds,
     count,
+    counted,
     joined,
     plain,
     rate_interval,
@@ -210,6 +211,9 @@ def _bins(group: HazardGroup, title: str) -> Table:
         other = cuts.get(item.lo)
         rows.append((*cells, rate_interval(other.hazard if other else None)) if cuts else cells)
     notes = [] if group.n_bins >= len(group.bins) else ["( ) too few events; not in the slope and the rise test"]
+    if group.n_between:
+        ended = counted(group.n_between, "command")
+        notes.append(f"events: of the {ended} that ended between two polls, those expected in the bin, rounded")
     method = headline_method([item.hazard for item in group.bins])
     return Table(title, tuple(columns), tuple(rows), (), (*([method] if method else []), *notes))
 

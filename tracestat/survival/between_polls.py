@@ -38,7 +38,7 @@ _MAX_STEPS = 2_000
 _STEP_LIMIT = 1.0
 _FEWEST = 0.01  # expected events below which a bin has none; an interval brings more to one of its bins
 _ENOUGH_ENDS = 10  # bins are joined from the right until so many ends lie in the last one
-_ROUNDS = 4  # the exponent within bins moves by a thousandth in the third
+_ROUNDS = 2  # a third moves the exponent within bins by a millionth
 _SERIES_BELOW = 1e-3
 
 
@@ -234,19 +234,23 @@ def fit_between(
     if any(v.shape != lower.shape for v in (event, exits, time, of_cell, form)):
         raise TracestatError("ends between looks: one number of events, exits, seconds and so on is needed per cell")
     problem = _Problem(data, event, exits, time, lower, of_cell, form)
-    state = problem.at(problem.begin())
+    return _fitted(problem, problem.begin())
+
+
+def _fitted(problem: _Problem, level: Floats) -> BetweenFit:
+    state = problem.at(level)
     steps = 0
     while np.abs(state.score).max(initial=0.0) > _TOLERANCE and steps < _MAX_STEPS:
         ahead = problem.at(state.level * np.exp(np.clip(_newton(state), -_STEP_LIMIT, _STEP_LIMIT)))
         noise = 1e-12 * (abs(state.loglik) + 1)
-        state = ahead if ahead.loglik >= state.loglik - noise else problem.at(problem.em_step(state))
+        state = ahead if ahead.loglik >= state.loglik - noise else problem.at(problem.em_step(state.events, state.exposure))
         steps += 1
     converged = bool(np.abs(state.score).max(initial=0.0) <= _TOLERANCE)
     # a bin that no row is likely to reach holds two numbers near 0, whose ratio is no hazard
     state = problem.at(np.where(problem.by_bin(state.events) < _FEWEST, 0.0, state.level))
     return BetweenFit(
-        edges=tuple(lower.tolist()),
-        bin=of_cell,
+        edges=tuple(problem.lower.tolist()),
+        bin=problem.of_cell,
         hazard=problem.hazard(state.level),
         events=state.events,
         exposure=state.exposure,
@@ -282,6 +286,9 @@ class _Problem:
         alive, spent = (np.bincount(at, w, lower.size) for w in (data.n, data.n * data.lo))
         self.seen_alive = exposure_from_exits(exits + alive, time + spent, lower.tolist())
         self.exact = self.by_bin(event)
+        # rows that end in a bin without having spent time there leave its level open
+        touched = (self.width > 0).any(axis=0)
+        self.bounded = self.by_bin(np.where(touched, 1.0, self.seen_alive)) > 0
         self.first = np.flatnonzero(np.diff(of_cell, prepend=-1))
 
     def by_bin(self, values: Floats) -> Floats:
@@ -294,12 +301,12 @@ class _Problem:
     def begin(self) -> Floats:
         """Give one level for all bins that hold ends or parts of intervals: none of them is ruled out."""
         held = (self.exact > 0) | (self.by_bin((self.width > 0).any(axis=0).astype(np.float64)) > 0)
-        per_second = (self.event.sum() + self.n.sum()) / max(float(self.form @ self.seen_alive), 1e-300)
-        return np.where(held, per_second, 0.0)
+        spent = float(self.form @ self.seen_alive)
+        return np.where(held, (self.event.sum() + self.n.sum()) / spent if spent > 0 else 1.0, 0.0)
 
-    def em_step(self, state: _State) -> Floats:
-        expected = self.by_bin(self.form * state.exposure)
-        return np.divide(self.by_bin(state.events), expected, out=np.zeros_like(expected), where=expected > 0)
+    def em_step(self, events: Floats, exposure: Floats) -> Floats:
+        expected = self.by_bin(self.form * exposure)
+        return np.divide(self.by_bin(events), expected, out=np.ones_like(expected), where=expected > 0)
 
     def at(self, level: Floats) -> _State:
         hazard = self.hazard(level)
@@ -315,7 +322,8 @@ class _Problem:
         used = self.event > 0
         loglik = float(self.event[used] @ np.log(hazard[used]) - hazard @ self.seen_alive)
         loglik += float(self.n @ np.log(-np.expm1(-total)))
-        return _State(level, events, exposure, self.by_bin(events - hazard * exposure), information, loglik)
+        score = np.where(self.bounded, self.by_bin(events - hazard * exposure), 0.0)
+        return _State(level, events, exposure, score, information, loglik)
 
 
 def _newton(state: _State) -> Floats:
@@ -380,7 +388,8 @@ def fit_falling(
     (array([0, 1, 1]), 5.0)
     """
     lower = np.asarray(edges, dtype=np.float64)
-    event, of_cell = np.asarray(n_event, dtype=np.float64), np.asarray(bins, dtype=np.intp)
+    event, exits, time = (np.asarray(v, dtype=np.float64) for v in (n_event, n_net, time_net))
+    of_cell = np.asarray(bins, dtype=np.intp)
     ends = event + np.bincount(_cell_of(np.sqrt(data.lo * data.hi), lower), data.n, lower.size)
     beyond = np.cumsum(sum_by(ends, of_cell, int(of_cell.max(initial=0)) + 1)[::-1])[::-1]
     # bin 0 stays apart: what lies below the first edge follows no slope
@@ -388,14 +397,15 @@ def fit_falling(
     joined = np.minimum(of_cell, last)
     centres = cell_centres(edges)
     middle = sum_by(centres, joined, last + 1) / np.bincount(joined, minlength=last + 1)
-    fit = fit_between(data, event, n_net, time_net, edges, bins=joined)
+    fit = fit_between(data, event, exits, time, edges, bins=joined)
     for _ in range(_ROUNDS):
         closed = (joined >= 1) & (np.arange(lower.size) < lower.size - 1)
         slope = poisson_slope(fit.events[closed], fit.exposure[closed], centres[closed])
         if slope is None:
             break
         shape = np.where(joined > 0, np.exp(slope.slope * (centres - middle[joined])), 1.0)
-        fit = fit_between(data, event, n_net, time_net, edges, bins=joined, shape=shape)
+        problem = _Problem(data, event, exits, time, lower, joined, shape)
+        fit = _fitted(problem, problem.em_step(fit.events, fit.exposure))
     return fit
 
 

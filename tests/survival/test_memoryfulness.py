@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -321,3 +324,23 @@ def test_bias_towards_0_in_heavy_tails(law: str, programs: int, mean: float, sd:
     print(f"{law}, {programs} programs: mean {found:.3f}")
     assert found == pytest.approx(mean, abs=2 * sd / np.sqrt(60) + 0.01)
     assert found > LAWS[law][1] + 0.01
+
+
+def test_threads_do_not_change_a_digit() -> None:
+    code = (
+        "import numpy as np\n"
+        "from tracestat.survival.memoryfulness import clustered_memoryfulness\n"
+        "N = np.random.default_rng(2).geometric(0.05, 500)\n"
+        "print(clustered_memoryfulness(N, np.ones(500), np.arange(500), np.arange(500) // 9))\n"
+    )
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "OPENBLAS_NUM_THREADS": threads},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for threads in ("1", "2")
+    }
+    assert len(told) == 1

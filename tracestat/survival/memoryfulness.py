@@ -215,7 +215,8 @@ def clustered_memoryfulness(
     if not np.isfinite(value):
         return None
     # programs drawn one by one: the least that any clustering may give
-    independent = float(np.sqrt(count @ (np.stack([N, N**2, N**3], axis=1) @ _gradient(total)) ** 2))
+    influence = _product(np.stack([N, N**2, N**3], axis=1), _gradient(total)[:, None])[:, 0]
+    independent = float(np.sqrt(np.sum(count * influence**2)))
     studentised, percentile, shift = [], [], None
     for number, code in enumerate(codes):
         n_clusters = int(code.max(initial=-1)) + 1
@@ -223,7 +224,10 @@ def clustered_memoryfulness(
         found, errors = _replicates(sums, draws, seed)
         percentile.append(percentile_interval(value, found, n_clusters, level))
         se = max(
-            float(np.sqrt(n_clusters / max(n_clusters - 1, 1)) * np.linalg.norm(sums @ _gradient(total))), independent
+            float(
+                np.sqrt(n_clusters / max(n_clusters - 1, 1) * np.sum(_product(sums, _gradient(total)[:, None]) ** 2))
+            ),
+            independent,
         )
         studentised.append(_studentised(value, se, (found - value) / errors, n_clusters, level))
         finite = found[np.isfinite(found)]
@@ -247,6 +251,12 @@ def _gradient(sums: Floats) -> Floats:
     return gradient
 
 
+def _product(left: Floats, right: Floats) -> Floats:
+    """Multiply matrices, in an order of sums that does not depend on the number of threads."""
+    found: Floats = np.einsum("ij,jk->ik", left, right)
+    return found
+
+
 def _replicates(sums: Floats, draws: int, seed: int) -> tuple[Floats, Floats]:
     """Give estimate and standard error of each bootstrap sample, NaN where there is none.
 
@@ -263,9 +273,9 @@ def _replicates(sums: Floats, draws: int, seed: int) -> tuple[Floats, Floats]:
     found, errors = [np.empty(0)], [np.empty(0)]
     for size, own in zip(sizes, seeds, strict=False):
         weights = bootstrap_weights(n_clusters, size, int(own))
-        drawn = weights @ scaled * unit
+        drawn = _product(weights, scaled) * unit
         gradient = _gradient(drawn) * unit
-        square = np.einsum("bi,bij,bj->b", gradient, (weights @ products).reshape(-1, 3, 3), gradient)
+        square = np.einsum("bi,bij,bj->b", gradient, _product(weights, products).reshape(-1, 3, 3), gradient)
         found.append(memoryfulness_of_sums(drawn))
         # what rounding leaves of a sample of one cluster is no error
         usable = square > 1e-18

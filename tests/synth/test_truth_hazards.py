@@ -1,16 +1,16 @@
 """Estimates of synthetic traces against the laws they were drawn from, over several seeds.
 
 What must agree: hazards per class outside the windows of the deadlines; slopes within keys; what a deadline takes; the
-hazard of commands before the first yield; memoryfulness. What cannot, by construction:
+hazard of stitched commands, whose ends between two polls are known to an interval, and their slope within keys;
+memoryfulness. What cannot, by construction:
 
 - slopes within keys where deadlines lie in the range (Codex' commands yield at 1 s): they are made with deadlines kept;
   Claude's shell is therefore measured on bins that end before 120 s;
 - slopes from the first edge on of classes whose shortest duration lies above it (agents 0.5 s, web 0.3 s): they are
   left out there;
 - pauses of polls have no law of their own, pauses of several calls are maxima: both are left out here;
-- a command that ended between two polls is seen by the next one, which may come hours later, after an answer of the
-  user: from the first yield on its hazard is too low. Its law lies between the curve of the last sightings alive and
-  the curve of the times at which the end was seen;
+- the survival curve of commands times an end between two polls at the later one, which may come hours later, after an
+  answer of the user: the law lies between the curve of the last sightings alive and that of the ends as they were told;
 - memoryfulness of few programs is biased towards 0 where their number of rounds has a heavy tail, as here: it agrees
   with what samples of that size from the law give.
 """
@@ -249,6 +249,51 @@ def test_commands_that_nobody_polls_follow_their_law(world: World) -> None:
     assert np.abs(scores).max() < 3.7
 
 
+def test_hazards_of_stitched_commands_are_those_of_their_law(world: World) -> None:
+    """All rows together: the hazard of the mixture of developers and skeletons, averaged over a bin."""
+    (group,) = hazards(world, by=None, where="tool = 'exec_command'", unit="command").values()
+    rows = rows_of(world, "commands", "tool = 'exec_command'")
+    assert group.n_between > 0.08 * group.n
+    steps = (np.arange(40) + 0.5) / 40
+    scores, held = [], []
+    for item in group.bins[:-1]:
+        assert item.hi is not None
+        if item.events < 10:
+            continue
+        width = item.hi - item.lo
+        alive = np.mean([rows.survival(item.lo + width * step) for step in steps]) * width
+        law = (rows.survival(item.lo) - rows.survival(item.hi)) / alive
+        assert item.hazard.value is not None
+        assert item.hazard.session is not None
+        low, high = item.hazard.session
+        assert low is not None
+        assert high is not None
+        scores.append(np.log(item.hazard.value / law) / (np.log(high / low) / 3.92))
+        held.append(low <= law <= high)
+    print(f"{len(scores)} bins, largest |z| {np.abs(scores).max():.2f}; interval holds the law in {np.mean(held):.0%}")
+    assert len(scores) >= 12
+    assert np.abs(scores).max() < 3.4  # all bins of all seeds at once, Bonferroni at about 5 %
+    assert abs(np.mean(scores)) < 3 / np.sqrt(len(scores))
+    assert np.mean(held) > 0.8
+
+
+def test_slopes_of_stitched_commands_within_keys_are_those_of_their_law(world: World) -> None:
+    """The key that the law knows is (skeleton, developer); within skeletons alone developers still mix."""
+    (group,) = hazards(world, by=None, where="tool = 'exec_command'", unit="command").values()
+    truth = next(c.within for c in world.truth.classes if (c.provider, c.tool_class) == ("codex", "shell"))
+    within = {item.keys: item for item in group.within}[("command_skeleton", "developer")]
+    assert truth is not None
+    assert within.slope.value is not None
+    assert within.slope.session is not None
+    low, high = within.slope.session
+    assert low is not None
+    assert high is not None
+    print(f"slope within keys {within.slope.value:.3f} [{low:.3f}, {high:.3f}], law {truth}")
+    assert low <= truth <= high
+    assert within.pooled is not None
+    assert within.pooled < truth - 0.2
+
+
 def test_the_law_of_commands_lies_between_last_seen_alive_and_seen_ended(world: World) -> None:
     rows = rows_of(world, "commands", "tool = 'exec_command'")
     early = kaplan_meier(np.where(rows.observed, rows.seen_alive, rows.seconds), rows.observed)
@@ -258,7 +303,7 @@ def test_the_law_of_commands_lies_between_last_seen_alive_and_seen_ended(world: 
         law = rows.survival(t)
         noise = 4 * np.sqrt(law * (1 - law) / n) + 0.002
         assert float(early.survival_at(t)) - noise <= law <= float(late.survival_at(t)) + noise, t
-    # from the first yield on the two differ by more than chance, so the hazard of commands cannot be the law's
+    # from the first yield on the two differ by more than chance, so that intervals have to be treated as such
     law = rows.survival(3.0)
     assert float(late.survival_at(3.0)) > law + 4 * np.sqrt(law * (1 - law) / n)
     ended = rows.observed & (rows.seconds > 2)

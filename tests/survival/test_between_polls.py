@@ -14,15 +14,9 @@ from tests.survival.data import CENTRES, Floats, quick
 from tests.survival.test_studies import BINS, pauses, true_slope
 from tracestat.errors import TracestatError
 from tracestat.survival.between_keys import Parts
-from tracestat.survival.between_polls import (
-    BetweenFit,
-    Intervals,
-    end_shares,
-    fit_between,
-    fit_falling,
-    with_lost_information,
-)
+from tracestat.survival.between_polls import BetweenFit, fit_between, fit_falling, with_lost_information
 from tracestat.survival.bins import DEFAULT_EDGES, Grid, shifted_edges
+from tracestat.survival.end_shares import Intervals, end_shares
 from tracestat.survival.exposure import cell_sums, exposure_from_exits, group_cells
 from tracestat.survival.frailty import FrailtyFit, frailty_cells
 from tracestat.survival.hazard import Cells, SessionCells

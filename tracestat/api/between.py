@@ -14,8 +14,9 @@ from tracestat.durations import Selection, hazard_cells
 from tracestat.durations.between import count_between, hazard_between
 from tracestat.resample import sum_by
 from tracestat.survival.between_keys import Parts
-from tracestat.survival.between_polls import BetweenFit, Intervals, end_shares, fit_falling
+from tracestat.survival.between_polls import BetweenFit, fit_falling
 from tracestat.survival.bins import Grid
+from tracestat.survival.end_shares import Intervals, end_shares
 from tracestat.survival.hazard import TimeCounts
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def _merged(cells: pl.DataFrame, parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
     counts = [name for name in cells.columns if name not in more.columns]
     cells = cells.with_columns(pl.col("n_event", "n_net", "micros_net").cast(pl.Float64), interval=pl.lit(-1, pl.Int64))
     more = more.with_columns(pl.lit(0).alias(name) for name in counts)
-    both = pl.concat([cells, more.select(cells.columns).cast(dict(cells.schema))])
+    both = pl.concat([cells, more.select(cells.columns).cast(cells.schema)])
     return both.sort("session_pk", "skeleton_id", "cell", maintain_order=True)
 
 

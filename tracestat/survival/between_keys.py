@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tracestat.survival.between_polls import Intervals, cell_centres, end_shares
 from tracestat.survival.bins import bin_centres
+from tracestat.survival.end_shares import Intervals, cell_centres, end_shares
 from tracestat.survival.frailty import FrailtyFit
 from tracestat.survival.hazard import Cells
 

@@ -16,19 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from tracestat.errors import TracestatError
 from tracestat.resample import sum_by
+from tracestat.survival.end_shares import Intervals, cell_centres, overlap, shares
 from tracestat.survival.exposure import exposure_from_exits
 from tracestat.survival.hazard import SessionCells
 from tracestat.survival.slope import poisson_slope
 
-__all__ = [
-    "BetweenFit",
-    "Intervals",
-    "cell_centres",
-    "end_shares",
-    "fit_between",
-    "fit_falling",
-    "with_lost_information",
-]
+__all__ = ["BetweenFit", "fit_between", "fit_falling", "with_lost_information"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -39,38 +32,6 @@ _STEP_LIMIT = 1.0
 _FEWEST = 0.01  # expected events below which a bin has none; an interval brings more to one of its bins
 _ENOUGH_ENDS = 10  # bins are joined from the right until so many ends lie in the last one
 _ROUNDS = 2  # a third moves the exponent within bins by a millionth
-_SERIES_BELOW = 1e-3
-
-
-@dataclass(frozen=True, slots=True)
-class Intervals:
-    """Rows whose end is known to (lo, hi], seconds; ``n`` rows each; three arrays of one length."""
-
-    lo: Floats
-    hi: Floats
-    n: Floats
-
-    @classmethod
-    def of(cls, lo: ArrayLike, hi: ArrayLike, n: ArrayLike | None = None) -> Intervals:
-        """Check intervals and make arrays of them.
-
-        Raises
-        ------
-        TracestatError
-            An interval is empty, or begins below 0.
-
-        Examples
-        --------
-        >>> Intervals.of([1.0, 2.0], [3.0, 2.5]).n
-        array([1., 1.])
-        """
-        low, high = np.asarray(lo, dtype=np.float64), np.asarray(hi, dtype=np.float64)
-        rows = np.ones(low.shape) if n is None else np.asarray(n, dtype=np.float64)
-        if not low.shape == high.shape == rows.shape or low.ndim != 1:
-            raise TracestatError("intervals of ends: lo, hi and n must be three columns of one length")
-        if not (np.all(np.isfinite(high)) and np.all(low >= 0) and np.all(low < high)):
-            raise TracestatError("intervals of ends: each must begin at 0 or above and end above its beginning")
-        return cls(low, high, rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,69 +67,6 @@ class BetweenFit:
     loglik: float
     steps: int
     converged: bool
-
-
-def _overlap(data: Intervals, lower: Floats) -> tuple[Floats, Floats]:
-    """Give where each interval begins in each cell, and how much of the cell it takes; shape (K, C) each."""
-    upper = np.append(lower[1:], np.inf)
-    start = np.clip(lower, data.lo[:, None], data.hi[:, None])
-    return start, np.clip(upper, data.lo[:, None], data.hi[:, None]) - start
-
-
-def _late_part(x: Floats) -> Floats:
-    """Give (1 - e^-x (1 + x)) / x: of a cell's ends, the mean time in it times their share, over its width.
-
-    The closed form loses its digits near 0, where the series x/2 - x^2/3 + x^3/8 stands for it.
-    """
-    series = x * (1 / 2 - x * (1 / 3 - x / 8))
-    closed = np.divide(-np.expm1(-x) - x * np.exp(-x), x, out=np.zeros_like(x), where=x > 0)
-    return np.where(x < _SERIES_BELOW, series, closed)
-
-
-def _shares(hazard: Floats, start: Floats, width: Floats) -> tuple[Floats, Floats, Floats]:
-    """Give the share of each cell in an end, the moment of the end in it, and the hazard summed over each cell."""
-    summed = hazard * width
-    reached = np.exp(-(np.cumsum(summed, axis=1) - summed)) / -np.expm1(-summed.sum(axis=1, keepdims=True))
-    share = reached * -np.expm1(-summed)
-    return share, start * share + reached * width * _late_part(summed), summed
-
-
-def end_shares(data: Intervals, hazard: ArrayLike, edges: Sequence[float]) -> tuple[Floats, Floats]:
-    """Share out ends that are known to an interval, given the hazard.
-
-    Parameters
-    ----------
-    data : Intervals
-        K intervals.
-    hazard : array_like, shape (C,) or (K, C)
-        Hazard of each cell, per second, for all or for each interval; above 0 in some cell of every interval.
-    edges : sequence of float, length C
-        Lower edges of the cells, seconds, from 0; the last cell is open.
-
-    Returns
-    -------
-    share : ndarray, shape (K, C)
-        P(T in cell | lo < T <= hi); rows sum to 1.
-    moment : ndarray, shape (K, C)
-        E(T; T in cell | lo < T <= hi), seconds: ``moment / share`` is the mean end in that cell.
-
-    Notes
-    -----
-    With s the hazard summed over a cell and H that over what lies before it, the share is proportional to
-    ``exp(-H) (1 - exp(-s))``. Share and moment are what `exposure_from_exits` takes for rows and their summed time.
-
-    Examples
-    --------
-    A hazard of 1 on [1, 2) and of 3 from there on; an end in (1, 3]:
-
-    >>> share, _ = end_shares(Intervals.of([1.0], [3.0]), [0.0, 1.0, 3.0], (0.0, 1.0, 2.0))
-    >>> share.round(6)
-    array([[0.      , 0.643914, 0.356086]])
-    """
-    share, moment, _ = _shares(
-        np.asarray(hazard, dtype=np.float64), *_overlap(data, np.asarray(edges, dtype=np.float64))
-    )
-    return share, moment
 
 
 def fit_between(
@@ -243,7 +141,8 @@ def _fitted(problem: _Problem, level: Floats) -> BetweenFit:
     while np.abs(state.score).max(initial=0.0) > _TOLERANCE and steps < _MAX_STEPS:
         ahead = problem.at(state.level * np.exp(np.clip(_newton(state), -_STEP_LIMIT, _STEP_LIMIT)))
         noise = 1e-12 * (abs(state.loglik) + 1)
-        state = ahead if ahead.loglik >= state.loglik - noise else problem.at(problem.em_step(state.events, state.exposure))
+        is_up = ahead.loglik >= state.loglik - noise
+        state = ahead if is_up else problem.at(problem.em_step(state.events, state.exposure))
         steps += 1
     converged = bool(np.abs(state.score).max(initial=0.0) <= _TOLERANCE)
     # a bin that no row is likely to reach holds two numbers near 0, whose ratio is no hazard
@@ -281,14 +180,14 @@ class _Problem:
     ) -> None:
         self.n, self.event, self.exits, self.time, self.lower = data.n, event, exits, time, lower
         self.of_cell, self.form, self.n_bins = of_cell, form, int(of_cell.max(initial=-1)) + 1
-        self.start, self.width = _overlap(data, lower)
+        self.start, self.width = overlap(data, lower)
         at = _cell_of(data.lo, lower)
         alive, spent = (np.bincount(at, w, lower.size) for w in (data.n, data.n * data.lo))
         self.seen_alive = exposure_from_exits(exits + alive, time + spent, lower.tolist())
         self.exact = self.by_bin(event)
         # rows that end in a bin without having spent time there leave its level open
-        touched = (self.width > 0).any(axis=0)
-        self.bounded = self.by_bin(np.where(touched, 1.0, self.seen_alive)) > 0
+        touched = np.any(self.width > 0, axis=0).astype(np.float64)
+        self.touched, self.bounded = self.by_bin(touched) > 0, self.by_bin(self.seen_alive + touched) > 0
         self.first = np.flatnonzero(np.diff(of_cell, prepend=-1))
 
     def by_bin(self, values: Floats) -> Floats:
@@ -300,7 +199,7 @@ class _Problem:
 
     def begin(self) -> Floats:
         """Give one level for all bins that hold ends or parts of intervals: none of them is ruled out."""
-        held = (self.exact > 0) | (self.by_bin((self.width > 0).any(axis=0).astype(np.float64)) > 0)
+        held = (self.exact > 0) | self.touched
         spent = float(self.form @ self.seen_alive)
         return np.where(held, (self.event.sum() + self.n.sum()) / spent if spent > 0 else 1.0, 0.0)
 
@@ -310,7 +209,7 @@ class _Problem:
 
     def at(self, level: Floats) -> _State:
         hazard = self.hazard(level)
-        share, moment, summed = _shares(hazard, self.start, self.width)
+        share, moment, summed = shares(hazard, self.start, self.width)
         ends, late = (np.einsum("k,kc->c", self.n, v) for v in (share, moment))
         events = self.event + ends
         exposure = exposure_from_exits(self.exits + ends, self.time + late, self.lower.tolist())
@@ -339,20 +238,6 @@ def _newton(state: _State) -> Floats:
 
 def _cell_of(at: Floats, lower: Floats) -> Codes:
     return np.searchsorted(lower, at, side="right") - 1
-
-
-def cell_centres(edges: Sequence[float]) -> Floats:
-    """Give ln of the geometric middle of each cell; of the first, from 0, and of the open last one, an octave's.
-
-    Examples
-    --------
-    >>> np.exp(cell_centres((0.0, 2.0, 8.0))).round(6)
-    array([ 1.414214,  4.      , 11.313708])
-    """
-    lower = np.asarray(edges, dtype=np.float64)
-    upper = np.append(lower[1:], 2 * max(float(lower[-1]), 0.5))
-    found: Floats = np.log(np.sqrt(np.where(lower > 0, lower, upper / 2) * upper))
-    return found
 
 
 def fit_falling(

@@ -98,6 +98,18 @@ def test_hazards_against_scipy(family: str, parameters: list[float], law: Any) -
     assert_allclose(ours.log_hazard(at, t), law.logpdf(t) - law.logsf(t), rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("family", list(FAMILIES))
+@pytest.mark.parametrize("shape", [-0.7, 0.4])
+def test_functions_are_those_of_lifelines(family: str, shape: float) -> None:
+    fitter = FAMILIES[family]()
+    law, own = law_of(fitter), getattr(lifelines, type(fitter).__name__)()
+    at, t = law.natural(np.array([0.4, 0.3, shape])[: len(law.positive)]), np.geomspace(0.01, 30, 25)
+    assert_allclose(law.cumulative_hazard(at, t), own._cumulative_hazard(at, t), rtol=1e-9, atol=1e-14)
+    assert_allclose(law.log_hazard(at, t), own._log_hazard(at, t), rtol=1e-9, atol=1e-9)
+    if law.log_density is not None:
+        assert_allclose(law.log_density(at, t), law.log_hazard(at, t) - law.cumulative_hazard(at, t), atol=1e-9)
+
+
 def test_weibull_fit_against_scipy() -> None:
     times, events, _ = rows("weibull", 1_000)
     fitter = fit_family("weibull", counted(times, events, np.full(times.size, 1e-12)))
@@ -109,11 +121,13 @@ def test_weibull_fit_against_scipy() -> None:
 def test_generalised_gamma_is_smooth_through_the_lognormal_law() -> None:
     fitter, t = GeneralizedGammaFitter(), np.geomspace(0.05, 300, 40)
     at = [np.array([0.5, 0.2, shape]) for shape in (0.0199, 0.0201, -0.0199, -0.0201)]
-    for function in (fitter._cumulative_hazard, fitter._log_hazard):
+    law = law_of(fitter)
+    for function in (fitter._cumulative_hazard, fitter._log_hazard, law.cumulative_hazard, law.log_hazard):
         inside, outside, below, beyond = (function(p, t) for p in at)
         assert_allclose(inside, outside, rtol=2e-3, atol=2e-4)
         assert_allclose(below, beyond, rtol=2e-3, atol=2e-4)
     at_zero = fitter._cumulative_hazard(np.array([0.5, 0.2, 0.0]), t)
+    assert_allclose(at_zero, law.cumulative_hazard(np.array([0.5, 0.2, 0.0]), t), rtol=1e-12)
     assert_allclose(at_zero, LogNormalFitter()._cumulative_hazard([0.5, np.exp(0.2)], t), rtol=1e-12)
 
 

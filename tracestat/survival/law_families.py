@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from tracestat.errors import TracestatError
 from tracestat.resample import sum_by
 from tracestat.results.fit import FAMILY_WORDS
+from tracestat.survival.law_functions import LAWS
 from tracestat.survival.laws import Law, LawCounts, Totals, maximise
 
 __all__ = [
@@ -40,7 +41,7 @@ class _CountsFitter:
     lifelines begins with a simplex, which takes up to seconds, and where the likelihood has no maximum ends anywhere.
     """
 
-    _positive: tuple[bool, ...]
+    _family: str
     _max_steps = 60
 
     def _starts(self, times: Floats, entries: Floats, totals: Totals) -> list[Floats]:
@@ -80,7 +81,7 @@ def _moments(times: Floats, weights: Floats) -> tuple[float, float]:
 class WeibullFitter(_CountsFitter, lifelines.WeibullFitter):  # type: ignore[misc]  # lifelines has no types
     """As lifelines' own, by Newton's method."""
 
-    _positive = (True, True)
+    _family = "weibull"
 
     def _starts(self, times: Floats, entries: Floats, totals: Totals) -> list[Floats]:  # noqa: ARG002
         mean, sd = _moments(times, totals[1])
@@ -90,7 +91,7 @@ class WeibullFitter(_CountsFitter, lifelines.WeibullFitter):  # type: ignore[mis
 class LogNormalFitter(_CountsFitter, lifelines.LogNormalFitter):  # type: ignore[misc]  # lifelines has no types
     """As lifelines' own, by Newton's method."""
 
-    _positive = (False, True)
+    _family = "lognormal"
 
     def _starts(self, times: Floats, entries: Floats, totals: Totals) -> list[Floats]:  # noqa: ARG002
         mean, sd = _moments(times, totals[1])
@@ -100,7 +101,7 @@ class LogNormalFitter(_CountsFitter, lifelines.LogNormalFitter):  # type: ignore
 class LogLogisticFitter(_CountsFitter, lifelines.LogLogisticFitter):  # type: ignore[misc]  # lifelines has no types
     """As lifelines' own, by Newton's method."""
 
-    _positive = (True, True)
+    _family = "loglogistic"
 
     def _starts(self, times: Floats, entries: Floats, totals: Totals) -> list[Floats]:  # noqa: ARG002
         mean, sd = _moments(times, totals[1])
@@ -110,7 +111,7 @@ class LogLogisticFitter(_CountsFitter, lifelines.LogLogisticFitter):  # type: ig
 class GeneralizedGammaFitter(_CountsFitter, lifelines.GeneralizedGammaFitter):  # type: ignore[misc]  # no types
     """As lifelines' own, by Newton's method, and smooth through lambda = 0, which is the lognormal law."""
 
-    _positive = (False, False, False)
+    _family = "gengamma"
     _max_steps = 30  # on a ridge each step gains a little, without end
 
     def _starts(self, times: Floats, entries: Floats, totals: Totals) -> list[Floats]:
@@ -154,14 +155,14 @@ FAMILIES: dict[str, type[Any]] = {
 
 
 def law_of(fitter: Any) -> Law:
-    """Give the two functions of a lifelines fitter.
+    """Give the two functions of one of these fitters, without lifelines' detour through autograd.
 
     Examples
     --------
     >>> law_of(WeibullFitter()).cumulative_hazard(np.array([2.0, 1.0]), np.array([3.0]))
     array([1.5])
     """
-    return Law(fitter._class_name, fitter._positive, fitter._log_hazard, fitter._cumulative_hazard)
+    return LAWS[fitter._family]
 
 
 def fit_family(name: str, counts: LawCounts, *, timeline: ArrayLike | None = None, label: str | None = None) -> Any:

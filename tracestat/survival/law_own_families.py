@@ -62,7 +62,6 @@ class PowerLawFitter(KnownModelParametricUnivariateFitter):  # type: ignore[misc
     _fitted_parameter_names = ["ln_hazard_", "slope_"]  # noqa: RUF012  lifelines' own form
     _bounds = [(None, None), (None, None)]  # noqa: RUF012  as above
     _compare_to_values = np.array([0.0, 0.0])
-    _positive = (False, False)
 
     def __init__(self, t0: float, t1: float, alpha: float = 0.05, label: str | None = None) -> None:
         if not 0 < t0 < t1:
@@ -214,7 +213,6 @@ class SmoothAtomsFitter(KnownModelParametricUnivariateFitter):  # type: ignore[m
         self._fitted_parameter_names += [f"atom_{i + 1}_" for i in range(n_atoms)]
         self._bounds = [(0.0, None)] * n_bins + [(0.0, 1.0)] * n_atoms
         self._compare_to_values = np.zeros(n_bins + n_atoms)
-        self._positive = (True,) * n_bins + (False,) * n_atoms
         super().__init__(alpha=alpha, label=label)
 
     def fit(

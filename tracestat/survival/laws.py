@@ -50,12 +50,15 @@ class Law:
         Which parameters are above 0; these are worked with as logarithms.
     log_hazard, cumulative_hazard : callable
         Of (parameters, times).
+    log_density : callable, optional
+        ln hazard less cumulative hazard, where that costs less than the two.
     """
 
     name: str
     positive: tuple[bool, ...]
     log_hazard: Function
     cumulative_hazard: Function
+    log_density: Function | None = None
 
     def natural(self, working: ArrayLike) -> Floats:
         """Give the parameters of the family from those that are worked with."""
@@ -250,9 +253,7 @@ def maximise(
     array([2.])
     """
     theta = np.asarray(start, dtype=np.float64).copy()
-
-    def value(working: Floats) -> float:
-        return _total(law, working, times, entries, totals)
+    value = _likelihood(law, times, entries, totals)
 
     with np.errstate(all="ignore"):
         here = value(theta)
@@ -293,16 +294,26 @@ def maximise(
     return None
 
 
-def _total(law: Law, working: Floats, times: Floats, entries: Floats, totals: Totals) -> float:
+def _likelihood(law: Law, times: Floats, entries: Floats, totals: Totals) -> Callable[[Floats], float]:
+    """Give the log-likelihood as a function of the parameters worked with."""
     events, n, n_entry = totals
-    parameters = law.natural(working)
-    seen = events > 0
-    before = law.cumulative_hazard(parameters, entries)
-    return float(
-        events[seen] @ law.log_hazard(parameters, times[seen])
-        - n @ law.cumulative_hazard(parameters, times)
-        + n_entry @ before
-    )
+    ended = np.flatnonzero(events)
+    event_times, event_rows = times[ended], events[ended]
+    # with a density, what ended needs no survival
+    outlived = n - events if law.log_density else n
+    left = np.flatnonzero(outlived)
+    left_times, left_rows = times[left], outlived[left]
+    at_events = law.log_density or law.log_hazard
+
+    def value(working: Floats) -> float:
+        parameters = law.natural(working)
+        return float(
+            event_rows @ at_events(parameters, event_times)
+            - left_rows @ law.cumulative_hazard(parameters, left_times)
+            + n_entry @ law.cumulative_hazard(parameters, entries)
+        )
+
+    return value
 
 
 def _ascent(hessian: Floats, gradient: Floats) -> Floats:

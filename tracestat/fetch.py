@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from tracestat.errors import TracestatError, UsageError
@@ -211,7 +211,7 @@ def _megabytes(size: float) -> str:
 
 @dataclass
 class _Watch:
-    """What pooch calls a progress bar: is told the size first, then each piece."""
+    """What pooch calls a progress bar: is told the size first; pieces it is told of where they are read."""
 
     place: Path
     asset: Asset
@@ -237,20 +237,44 @@ class _Watch:
         if size and self.asset.size is None:
             _check_room(self.place, size)
 
-    def update(self, size: int) -> None:
-        self.done = min(self.done + size, self._total) if self._total else self.done + size
+    def came(self, size: int) -> None:
+        """Count bytes that came; who names no size may send without end."""
+        self.done += size
+        if self.asset.size is not None and self.done > self.asset.size:
+            raise TracestatError(
+                f"{self.host} sends more than the {self.asset.size:,} bytes of the release: something answers in its "
+                "stead, or the release was replaced; nothing was kept"
+            )
+
+    def say(self) -> None:
+        """Tell who asked how far it is."""
         if self.tell is not None:
             self.tell(self.done, self._total)
 
     def begin(self) -> None:
         self.done = self._total = 0
 
+    def update(self, size: int) -> None:
+        """Do nothing: pooch counts whole pieces, however small they come."""
+
     def reset(self) -> None:
-        """Forget what is done; pooch does so before it says that all is."""
-        self.done = 0
+        """Do nothing: what came has come."""
 
     def close(self) -> None:
         """Do nothing: who gave the callback closes it."""
+
+
+def _counted(answer: requests.Response, watch: _Watch) -> None:
+    """Let an answer tell of every piece that is read of it."""
+    pieces = answer.iter_content
+
+    def read(*arguments: Any, **named: Any) -> Iterator[Any]:
+        for piece in pieces(*arguments, **named):
+            watch.came(len(piece))
+            yield piece
+            watch.say()
+
+    setattr(answer, "iter_content", read)  # noqa: B010
 
 
 def _attempt(url: str, beside: Path, watch: _Watch, timeout: tuple[float, float], attempts: int) -> None:
@@ -263,7 +287,12 @@ def _attempt(url: str, beside: Path, watch: _Watch, timeout: tuple[float, float]
     # a server that packs once more what is packed already would change the bytes
     headers = {"Accept-Encoding": "identity"}
     answers: list[requests.Response] = []
-    hooks = {"response": lambda answer, **_: answers.append(answer)}
+
+    def keep(answer: requests.Response, **_: object) -> None:
+        answers.append(answer)
+        _counted(answer, watch)
+
+    hooks = {"response": keep}
     downloader = pooch.HTTPDownloader(watch, chunk_size=_CHUNK, timeout=timeout, headers=headers, hooks=hooks)
     for number in range(1, attempts + 1):
         watch.begin()
@@ -283,8 +312,11 @@ def _attempt(url: str, beside: Path, watch: _Watch, timeout: tuple[float, float]
         except urllib3.exceptions.HTTPError:
             raise TracestatError(f"{host}: cannot be asked; check HTTPS_PROXY and HTTP_PROXY") from None
         except ValueError as error:
+            came = _hash_in(str(error), asset)
+            if came is None:
+                raise TracestatError(f"{host}: its answer cannot be read; nothing was kept") from None
             raise TracestatError(
-                f"{host}: the file that came has SHA-256 {_hash_in(str(error), asset)}, and {asset.sha256} is that of "
+                f"{host}: the file that came has SHA-256 {came}, and {asset.sha256} is that of "
                 "the release; it was removed"
             ) from None
         except OSError as error:
@@ -298,11 +330,11 @@ def _attempt(url: str, beside: Path, watch: _Watch, timeout: tuple[float, float]
                 answers.pop().close()
 
 
-def _hash_in(text: str, asset: Asset) -> str:
-    """Find the hash that pooch says it got."""
+def _hash_in(text: str, asset: Asset) -> str | None:
+    """Find the hash that pooch says it got; None where it speaks of something else."""
     words = (word.strip(".,()").removeprefix("sha256:") for word in text.split())
     found = (word for word in words if len(word) == len(asset.sha256) and word != asset.sha256)
-    return next(found, "of another file")
+    return next(found, None)
 
 
 @contextlib.contextmanager

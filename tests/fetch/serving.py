@@ -27,6 +27,7 @@ class Server:
     asked: list[str] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     base: str = ""
+    sent: int = 0
     over: threading.Event = field(default_factory=threading.Event)
 
     def next_behaviour(self, path: str) -> str:
@@ -38,7 +39,10 @@ class Server:
 
 @contextmanager
 def serving(*behaviours: str, content: bytes = CONTENT) -> Iterator[Server]:
-    """Serve, in a thread: right, cut, stall, other (as long, another content), longer, redirect, unsized, or a code."""
+    """Serve, in a thread: right, cut, stall, other (as long, another content), longer, redirect, circle, or a code.
+
+    ``unsized`` names no size, ``pieces`` sends in small ones, ``endless`` does not end, ``unread`` names no number.
+    """
     server = Server(behaviours, content)
 
     class Handler(BaseHTTPRequestHandler):
@@ -74,10 +78,24 @@ def serving(*behaviours: str, content: bytes = CONTENT) -> Iterator[Server]:
             if behaviour == "silent":
                 server.over.wait(20)
                 return
+            if behaviour == "endless":
+                self.send_response(200)
+                self.end_headers()
+                while not server.over.is_set():
+                    server.sent += self.wfile.write(server.content)
+                return
+            if behaviour == "pieces":
+                self.send_response(200)
+                self.send_header("Transfer-Encoding", "chunked")
+                self.end_headers()
+                for start in range(0, len(server.content), 4096):
+                    self.wfile.write(b"1000\r\n" + server.content[start : start + 4096] + b"\r\n")
+                self.wfile.write(b"0\r\n\r\n")
+                return
             body = {"other": server.content[::-1], "longer": server.content + b"x"}.get(behaviour, server.content)
             self.send_response(200)
             if behaviour != "unsized":
-                self.send_header("Content-Length", str(len(body)))
+                self.send_header("Content-Length", "many" if behaviour == "unread" else str(len(body)))
             self.end_headers()
             half = len(body) // 2 if behaviour in ("cut", "stall") else len(body)
             self.wfile.write(body[:half])

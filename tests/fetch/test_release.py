@@ -110,6 +110,24 @@ def test_wrong_size_stops_before_the_first_byte(tmp_path: Path) -> None:
     assert len(server.asked) == 1
 
 
+def test_server_without_an_end_is_left(tmp_path: Path) -> None:
+    with serving("endless") as server:
+        text = refused(tmp_path, server.base)
+        assert f"sends more than the {len(CONTENT):,} bytes of the release" in text
+        assert len(server.asked) == 1
+        assert server.sent < 40 * len(CONTENT)
+
+
+def test_small_pieces_are_counted_as_they_come(tmp_path: Path) -> None:
+    told: list[int] = []
+    with serving("pieces") as server:
+        done = fetch_release(tmp_path, base=server.base, timeout=QUICK, progress=lambda now, _: told.append(now))
+    assert done.path.read_bytes() == CONTENT
+    assert told == sorted(told)
+    assert len(told) > 100
+    assert told[-1] == len(CONTENT)
+
+
 @pytest.mark.parametrize(
     ("behaviour", "words", "asked"),
     [
@@ -120,6 +138,7 @@ def test_wrong_size_stops_before_the_first_byte(tmp_path: Path) -> None:
         ("404", "has no such file (HTTP 404)", 1),
         ("403", "refuses (HTTP 403)", 1),
         ("circle", "leads in a circle", None),
+        ("unread", "its answer cannot be read", 1),
     ],
 )
 def test_bad_server_is_one_line(tmp_path: Path, behaviour: str, words: str, asked: int | None) -> None:

@@ -4,13 +4,15 @@
 --   timed_calls (both stamps), errors, error_sessions, continuations (polls that name their launch), skeletons, tools
 --   (distinct names); launches of a shell, and those with a skeleton that is not empty; largest_context (tokens);
 --   months (seconds from the first event to the last)
--- invariants: copies kept: the rows of the tables, sessions by their id alone; copies dropped: rounds by (provider,
---   round_id), calls without those of resumed sessions, sessions by (provider, developer, id)
+-- invariants: copies kept: the rows of the tables, sessions by their id alone; copies dropped: of rounds with the same
+--   (provider, round_id) the first, sessions and developers that such a round is left of, sessions by (provider,
+--   developer, id), calls without those of resumed sessions
 -- parameters: copies (true: kept)
 WITH round AS (
     SELECT round_pk, provider, "user" AS developer, session_id,
         CASE WHEN $copies THEN session_id ELSE concat_ws(chr(31), provider, "user", session_id) END AS session_key,
-        CASE WHEN $copies THEN CAST(round_pk AS VARCHAR) ELSE coalesce(round_id, CAST(round_pk AS VARCHAR)) END AS round_key,
+        NOT $copies AND round_id IS NOT NULL
+            AND row_number() OVER (PARTITION BY provider, round_id ORDER BY round_pk) > 1 AS is_left_out,
         TRY(input_tokens_total + output_tokens) AS context_tokens
     FROM rounds
 ),
@@ -34,13 +36,14 @@ of_calls AS (
 ),
 of_sessions AS (
     SELECT provider, count(*) FILTER (WHERE n > 1) AS multi_round
-    FROM (SELECT provider, session_key, count(DISTINCT round_key) AS n FROM round GROUP BY ALL)
+    FROM (SELECT provider, session_key, count(*) AS n FROM round WHERE NOT is_left_out GROUP BY ALL)
     GROUP BY GROUPING SETS ((provider), ())
 ),
 of_rounds AS (
-    SELECT provider, count(DISTINCT round_key) AS rounds, count(DISTINCT session_key) AS sessions,
+    SELECT provider, count(*) AS rounds, count(DISTINCT session_key) AS sessions,
         count(DISTINCT developer) AS developers, max(context_tokens) AS largest_context
     FROM round
+    WHERE NOT is_left_out
     GROUP BY GROUPING SETS ((provider), ())
 ),
 of_events AS (

@@ -219,6 +219,29 @@ def test_a_copied_session_counts_once_where_copies_are_dropped(store_of: Callabl
             assert ask(trace, "counts.total", {"copies": copies}, "all", what=what) == expected, (copies, what)
 
 
+def test_sessions_and_developers_with_nothing_but_copies_do_not_count_where_copies_are_dropped(
+    store_of: Callable[..., Any],
+) -> None:
+    first = [round_("a", i, [call(f"x{i}", 10 * i, 10 * i + 1)], text=10 * i, round_id=f"r{i}") for i in range(3)]
+    copy = [
+        {**row, "session_id": "claude:copy", "user": "user_2", "trace_key": f"copy:{i}"} for i, row in enumerate(first)
+    ]
+    grown = [
+        {**row, "session_id": "claude:grown", "user": "user_3", "trace_key": f"grown:{i}"}
+        for i, row in enumerate(first)
+    ]
+    more = round_("grown", 3, [call("x3", 40, 41)], text=40, round_id="r3")
+    trace = store_of([*first, *copy, *grown, {**more, "session_id": "claude:grown", "user": "user_3"}])
+    for what, kept, dropped in (("sessions", 3, 2), ("developers", 3, 2), ("multi_round", 3, 1), ("rounds", 10, 4)):
+        assert ask(trace, "counts.total", {"copies": "kept"}, "all", what=what) == kept, what
+        assert ask(trace, "counts.total", {"copies": "dropped"}, "all", what=what) == dropped, what
+
+
+def test_nothing_is_written_beside_the_answer(sample: tracestat.Trace, capfd: pytest.CaptureFixture[str]) -> None:
+    tracestat.reproduce(sample, only="v1.top3")
+    assert capfd.readouterr() == ("", "")
+
+
 def test_a_trace_of_one_provider_says_what_it_has_not(store_of: Callable[..., Any]) -> None:
     trace = store_of([round_("a", 0, [call("a0", 0, 0.5, "Read")], text=0)])
     result = tracestat.reproduce(trace)
@@ -251,8 +274,10 @@ def test_choices(sample: tracestat.Trace) -> None:
     assert {row.origin for row in tracestat.reproduce(sample, only="copilot", source="others").rows} == {"others"}
     with pytest.raises(UsageError, match="no published figure"):
         tracestat.reproduce(sample, only="nothing")
-    with pytest.raises(UsageError, match="no published figure"):
+    with pytest.raises(UsageError, match=r"--only v1 --source article: .* of tracelab; .* --source tracelab"):
         tracestat.reproduce(sample, only="v1", source="article")
+    with pytest.raises(UsageError, match=r"--only v3: no published figure .* ids begin with article$"):
+        tracestat.reproduce(sample, only="v3", source="article")
     with pytest.raises(UsageError, match="not known"):
         tracestat.reproduce(sample, source="rumour")  # type: ignore[arg-type]
 

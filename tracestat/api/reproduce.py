@@ -73,6 +73,12 @@ def reproduce(
     published = load_published()
     figures = published.select(only=only, origin=origin)
     if not figures:
+        elsewhere = sorted({figure.origin for figure in published.select(only=only)})
+        if only is not None and elsewhere:
+            raise UsageError(
+                f"--only {only} --source {chosen}: figures whose id begins so are of {' and '.join(elsewhere)}; "
+                f"leave out --source, or give --source {elsewhere[0]}"
+            )
         heads = sorted({figure.id.partition(".")[0] for figure in published.select(origin=origin)})
         raise UsageError(
             f"--only {only}: no published figure has an id that begins so; ids begin with {', '.join(heads)}"

@@ -96,7 +96,8 @@ def top_tools(source: Source, question: Question) -> Answer:
     if frame.is_empty():
         return _nothing(question, "calls")
     most = frame.group_by("tool_name").agg(pl.col("calls").sum()).sort(-pl.col("calls"), pl.col("tool_name"))
-    return _share_of_calls(frame, pl.col("tool_name").is_in(most["tool_name"].head(question.get("tools"))), question)
+    names = most["tool_name"].head(question.get("tools")).to_list()
+    return _share_of_calls(frame, pl.col("tool_name").is_in(names), question)
 
 
 def command_classes(source: Source, question: Question) -> Answer:

@@ -211,6 +211,20 @@ def test_every_figure_has_an_answer_or_a_reason() -> None:
             check_question(figure.answer.name, question)
 
 
+def test_a_provider_that_the_source_leaves_open_is_named_by_the_definition_alone() -> None:
+    left_open = [figure for figure in FIGURES if figure.of.startswith(("article.mrl.", "article.gt1m"))]
+    assert len(left_open) == 8
+    assert {figure.provider for figure in left_open} == {"all"}
+    assert {figure.answer.definitions[0].provider for figure in left_open if figure.answer} == {"claude"}
+
+
+def test_what_a_section_gives_is_asked_of_it() -> None:
+    named = {"steps_per_session.mean", "human_wait_after_output_seconds.p50", "generation_seconds.mean"}
+    asked = {figure.answer.parameters.get("name") for figure in FIGURES if figure.answer and figure.origin == "others"}
+    assert named <= asked
+    assert not [figure.id for figure in FIGURES if "of a kind that" in (figure.no_answer or "")]
+
+
 def test_what_nothing_answers_is_refused() -> None:
     with pytest.raises(TracestatError, match=r"nothing answers law\.gravity"):
         check_question("law.gravity", Question({}, {}, None, interval=False))

@@ -42,6 +42,12 @@ def test_a_step_that_cannot_be_tested_is_not_claimed() -> None:
     assert verdict(family) == "falls at every step that can be tested, by at least 3.0 %"
 
 
+@pytest.mark.parametrize(("places", "says"), [((1.0,), "its only step"), ((1.0, 2.0, 4.0), "each of its 3 steps")])
+def test_few_steps_are_counted(places: tuple[float, ...], says: str) -> None:
+    falls = tuple(Contrast(place, 2 * place, Interval(0.5), None, -0.03) for place in places)
+    assert verdict(RiseFamily(False, falls, -0.03)) == f"falls at {says}, by at least 3.0 %"
+
+
 def limit(significant: bool | None, upper: float | None) -> RiseLimit:
     return RiseLimit(significant, upper, 2.286, 4.335, 30)
 
@@ -134,7 +140,10 @@ def test_only_significant_rises_are_named_the_largest_first() -> None:
             "rising on average from 0.13 s to 17 min (slope 0.755 [0.54, 0.97], deadlines cut)",
         ),
         (Interval(-0.1, -0.3, 0.1), "no clear trend from 0.13 s to 17 min (slope -0.100 [-0.30, 0.10], deadlines cut)"),
-        (Interval(-0.1), "no clear trend from 0.13 s to 17 min (slope -0.100, deadlines cut)"),
+        (
+            Interval(-0.1),
+            "without an interval, so no trend is claimed from 0.13 s to 17 min (slope -0.100, deadlines cut)",
+        ),
         (NOT_AVAILABLE, "no slope from 0.13 s to 17 min"),
     ],
 )

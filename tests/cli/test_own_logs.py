@@ -133,7 +133,7 @@ def test_a_plain_table_with_a_mapping(run: Run, home: Path) -> None:
     assert "unchanged" in again.out
     other = run("ingest", home / "t.csv", "--map", MAP + ",developer==ann", "-o", home / "a.duckdb")
     assert "refreshed" in other.out
-    assert run("ingest", home / "t.csv", "-o", home / "b.duckdb").err.endswith("any table with --map\n")
+    assert run("ingest", home / "t.csv", "-o", home / "b.duckdb").err.endswith("any table by tracestat ingest --map\n")
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ from tracestat.api.common import (
 from tracestat.api.curves import QUANTILES, curves_of, quantiles_of
 from tracestat.api.log_parts import SELECTED_STARTS, LogParts, log_parts, share_of_sums
 from tracestat.api.tracelab import tracelab_figures
+from tracestat.charts.captions import reasons
+from tracestat.charts.words import seconds as in_seconds
 from tracestat.durations import (
     Clock,
     Definition,
@@ -66,7 +68,7 @@ __all__ = ["summary"]
 _WITHIN = (1.0, 10.0, 60.0)
 _OVER = 60.0
 _FEW_CENSORED = 0.01
-_UP_TO = "shares of time count up to the longest completed duration, {:g} s, since rows are censored"
+_UP_TO = "shares of time count up to the longest completed duration, {}, since rows are censored"
 Floats = NDArray[np.float64]
 
 
@@ -151,8 +153,7 @@ def summary(
         if not excluded:  # of the first unit, the one in front; the others' stand in the notes
             excluded = dict(left.counts)
         elif left.counts:
-            told = ", ".join(f"{count:,} {reason}" for reason, count in left.counts.items())
-            notes.append(f"left out of the {one}s: {told}")
+            notes.append(f"left out of the {one}s: {reasons(left.counts)}")
         notes += [f"{one}s: {note}" for note in left.notes]
         notes += between_notes(opened, selection, "their durations are too long")
     figures: Mapping[str, Any] | None = None
@@ -281,10 +282,10 @@ def _over(curve: ClusteredCurve, shares: pl.DataFrame, cells: pl.DataFrame | Non
         value = share_of_time_curve(steps, _OVER, last_event)
         ratio = share_of_sums(sums["seconds"], sums["seconds_over"], developer)
         of_time = ratio if value is None else _shifted(ratio, value)
-        notes.append(_UP_TO.format(last_event))
+        notes.append(_UP_TO.format(in_seconds(last_event)))
     elif last_event > _OVER and cells is not None:
         of_time = _censored_share(curve, cells, last_event)
-        notes.append(_UP_TO.format(last_event))
+        notes.append(_UP_TO.format(in_seconds(last_event)))
     else:
         of_time = Interval(0.0 if last_event <= _OVER and float(sums["seconds_over"].sum()) == 0 else None)
     n = steps.n_event + steps.n_censored

@@ -27,6 +27,7 @@ __all__ = [
     "left_out",
     "made",
     "name_of",
+    "reasons",
     "shown_quantiles",
     "titled",
     "units_of",
@@ -119,13 +120,24 @@ def in_words(group: Group) -> str:
 
 def left_out(head: Head) -> str:
     """Count what takes no part, and say why."""
-    parts = [
+    parts = reasons(head.excluded)
+    return f"left out: {parts}" if parts else "nothing left out"
+
+
+def reasons(excluded: Mapping[str, int]) -> str:
+    """Count what was left out by reason, in the words of the captions.
+
+    Examples
+    --------
+    >>> reasons({"copies": 1214, "human": 1, "negative": 0})
+    '1,214 copies, 1 human wait'
+    """
+    return ", ".join(
         counted(number, _ONE.get(reason, words), words)
-        for reason, number in head.excluded.items()
+        for reason, number in excluded.items()
         for words in (_EXCLUDED.get(reason, plain(reason).replace("_", " ")),)
         if number
-    ]
-    return f"left out: {', '.join(parts)}" if parts else "nothing left out"
+    )
 
 
 def made(head: Head, *, units: bool = True) -> list[str]:

@@ -63,7 +63,9 @@ def headline_sentence(group: HazardGroup) -> str:
     text = slope_interval(item)
     if item.value is None:
         trend = f"no slope {where}{_see(group)}"
-    elif item.low is None or item.high is None or item.low <= 0 <= item.high:
+    elif item.low is None or item.high is None:
+        trend = f"without an interval, so no trend is claimed {where} (slope {text}{cut})"
+    elif item.low <= 0 <= item.high:
         trend = f"no clear trend {where} (slope {text}{cut})"
     else:
         trend = f"{'falling' if item.high < 0 else 'rising'} on average {where} (slope {text}{cut})"
@@ -130,8 +132,15 @@ def _limit(family: RiseFamily) -> str:
     largest = family.largest_upper or 0.0
     if largest > 0:
         return f"no rise above {_percent(largest)} %"
-    tested = " that can be tested" if any(item.upper is None for item in family.contrasts) else ""
-    return f"falls at every step{tested}, by at least {_percent(-largest)} %"
+    return f"falls at {_steps(family)}, by at least {_percent(-largest)} %"
+
+
+def _steps(family: RiseFamily) -> str:
+    """Say how many steps there are between the merged bins: one alone shows little of the shape."""
+    if any(item.upper is None for item in family.contrasts):
+        return "every step that can be tested"
+    steps = len({place for item in family.contrasts for place in (item.start, item.stop)}) - 1
+    return "every step" if steps < 1 else "its only step" if steps == 1 else f"each of its {steps} steps"
 
 
 def _differ(family: RiseFamily) -> bool:

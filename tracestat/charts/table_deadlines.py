@@ -26,8 +26,12 @@ __all__ = ["HOW", "deadline_tables", "once", "place_words"]
 HOW = {"scan": "scan", "status": "by status", "asked": "as asked"}
 _MOST = 20
 _WHOSE = (
-    "harness: 3 developers have it, none more than 90 % of it; local: one machine's habit, or too few developers to "
-    "tell"
+    "harness: at least 3 developers have it, none more than 90 % of it; local: one machine's habit, or too few "
+    "developers to tell; ( ) how many have it"
+)
+_SMOOTH = (
+    "smooth hazard: as many ends the hazard beside the window explains; sessions, expected: those with an end in the "
+    "window, and how many there would be by that hazard"
 )
 Title = Callable[[str], str]
 
@@ -247,6 +251,7 @@ def _atoms(groups: Sequence[DeadlinesGroup], title: Title) -> list[Table]:
         (
             f"{counted(sum(g.n_tested for g in scans), 'window')} tested, adjusted per group (false discoveries 1 %); "
             "each session votes once",
+            _SMOOTH,
             _WHOSE,
         ),
     )

@@ -193,7 +193,8 @@ def _rises(groups: Sequence[HazardGroup], title: str, total: int) -> Table:
         f"limits and p are simultaneous over the bins of a line{over} (95 %, max-T"
         + (f", clusters: {', '.join(map(plain, clusters))})" if clusters else ")")
         + "; ( ) where the limit is largest",
-        "moved: neighbours, with the bins moved by half a bin",
+        "neighbours: bins joined until each holds 30 events, each against the one before; a -> b: their middles; "
+        "moved: the same with the bins moved by half a bin",
         "over a fit: largest ratio of a bin to the fitted hazard that never rises",
     ]
     return Table(title, columns, tuple(rows), (), tuple(notes))

@@ -22,6 +22,7 @@ from tracestat.results import Head, Interval, MemoryfulnessGroup, MemoryfulnessR
 __all__ = ["eta_interval", "how_made", "memoryfulness_tables", "sentence", "units_differ"]
 
 _SAID = 6
+_CONTINUUM = "Continuum's TTL: how long that scheduler (arXiv 2511.02230) keeps the cache of a program that waits"
 
 
 def memoryfulness_tables(
@@ -42,10 +43,11 @@ def memoryfulness_tables(
         said.append(
             f"the first {_SAID} of {count(len(groups))} groups; what the others say follows from their intervals"
         )
+    about = tuple(_CONTINUUM for _ in said[:1] if any("Continuum" in line for line in said))
     tables = [
         _counts(groups, title, caption),
         _values(groups, titled("Memoryfulness eta", head)),
-        Table(titled("In short", head), caption=tuple(said)),
+        Table(titled("In short", head), caption=tuple(said), notes=about),
         _left(groups, titled("Mean rounds left after so many rounds", head)),
     ]
     last = tables[-1]

@@ -236,7 +236,7 @@ def _executables(head: Head, group: SectionGroup) -> list[Table]:
     names = [figure.item for figure in group.figures if figure.name == "command_seconds.p50"]
     shown = names[:_MOST_EXECUTABLES]
     columns = (
-        label_column("executable"),
+        label_column("exec-\nutable"),
         Column("calls"),
         Column("call, half", "left"),
         Column("command, half", "left"),

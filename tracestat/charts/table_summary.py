@@ -72,7 +72,8 @@ def _counts(groups: Sequence[SummaryGroup], title: str, caption: Sequence[str]) 
         )
         for g in groups
     )
-    return Table(title, columns, rows, tuple(caption), tuple(group_notes(groups)))
+    notes = ("token-seconds: tokens of context, times the seconds that they wait",)
+    return Table(title, columns, rows, tuple(caption), (*notes, *group_notes(groups)))
 
 
 def _spread(
@@ -172,7 +173,8 @@ def _beside(groups: Sequence[SummaryGroup], title: str) -> Table:
     notes = (
         "human: share of what waits for a human, of tool and human rows together; not in the rows above",
         "several calls: rows whose calls differ in tool or command; they carry the key of one of them",
-        "edit time over 60 s: share of the time of edits, a sign of approvals inside tool times",
+        "edit time over 60 s: share of the time of edits, a sign of approvals inside tool times; less top 0.01 %: "
+        "without the longest rows",
         "- : not available, or no such rows",
     )
     return Table(title, columns, tuple(rows), (), notes)

@@ -49,7 +49,7 @@ def reproduce(
     """Put each published figure beside ours, under the stated definition and the range over others.
 
     It is said to agree or to differ only where the trace is the very release that the figure speaks of; on other traces
-    ours is higher, lower, or overlaps. Below each row stands the command that prints it.
+    ours is higher, lower, or overlaps. Below each table stand the commands that print its rows.
     """
     located = Located(trace=whole.trace, mine=whole.mine, classes=whole.classes)
     with opened(located, output) as trace:

@@ -32,7 +32,7 @@ Table: TypeAlias = Literal["rounds", "tool_calls", "timing_events"]
 
 ACCEPTED: Final = (
     "accepted are TraceLab's .jsonl (plain, gzip or zstd), .duckdb and Parquet folder, tracestat's own stores, logs of "
-    "agents, and any table with --map"
+    "agents, and any table by tracestat ingest --map"
 )
 _HEAD_BYTES: Final = 1 << 16
 _HEAD_LINES: Final = 100

@@ -30,7 +30,7 @@ _WHOSE = (
     "developers to tell; ( ) how many have it"
 )
 _SMOOTH = (
-    "smooth hazard: as many ends the hazard beside the window explains; sessions, expected: those with an end in the "
+    "smooth hazard: the ends that the hazard beside the window explains; sessions, expected: those with an end in the "
     "window, and how many there would be by that hazard"
 )
 Title = Callable[[str], str]

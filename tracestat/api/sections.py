@@ -72,7 +72,9 @@ _NOTES: dict[Section, tuple[str, ...]] = {
         "sessions at once have no interval",
     ),
     "cache": (
-        "a step hits in full within the time-out and misses in full beyond it; storage: time suspended over generating",
+        "a step hits in full within the time-out and misses in full beyond it; storage: time that prefixes are kept, "
+        "over time that generates; prefilled per fresh: tokens computed over those never seen before (1 is ideal); "
+        "time that generates: its share of generation and idle times within the time-out",
         "rule tracestat: idle from the model's last output to the last input of the step; fresh tokens never negative",
         "the saving in cost is not given: it needs the prices of every model",
     ),

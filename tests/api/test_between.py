@@ -105,6 +105,9 @@ def test_the_hazard_says_how_many_and_pauses_say_nothing(store_of: Make) -> None
 def test_what_times_ends_at_the_poll_says_so_and_in_which_direction(store_of: Make) -> None:
     trace = store_of(mixed())
     told = "2 commands ended between two polls, and are timed at the later one: "
+    laws = "laws take them to last longer than they did"
+    assert told + laws in tracestat.fit_laws(trace, unit="command").head.notes
+    assert not tracestat.fit_laws(trace).head.notes
     for answer, error in (
         (tracestat.survival_curve, "from when they were last seen running, the curve is too high"),
         (tracestat.residual, "remaining times are too long from the first yield on"),

@@ -53,3 +53,20 @@ def test_what_lies_below_the_first_edge_is_counted_whatever_is_cut(store_of: Mak
     for choices in ({}, {"cut_at": [0.05]}):
         assert tracestat.hazard(trace, **choices).head.excluded["below_first_edge"] == 2
     assert tracestat.hazard(trace, first_edge=2.0).head.excluded["below_first_edge"] == 4
+
+
+def test_laws_name_the_clock_and_say_nothing_false_of_what_it_cannot_tell(store_of: Make) -> None:
+    trace = store_of(coarse())
+    short = trace.sql("SELECT count(*) FROM pauses WHERE seconds <= 5.9685").item()
+    for answer in (tracestat.fit_laws(trace, draws=50).head.excluded, tracestat.to_lifelines(trace).excluded):
+        assert answer["below_resolution"] == short
+        assert not answer.get("below_first_edge")
+    (group,) = tracestat.fit_laws(trace, draws=50).groups
+    assert group.n_fitted == 1_200 - short
+    assert group.notes[0] == "1,200 rows are timed by a clock too coarse for the first edge, counted from 5.9685 s on"
+    (group,) = tracestat.fit_laws(store_of([round_("s", 0, [call("c", 10, 13)])])).groups
+    assert group.notes == (
+        "1 row is timed by a clock too coarse for the first edge, counted from 5.9685 s on",
+        "no law: nothing lasts longer than 5.9685 s",
+    )
+    assert "below_resolution" not in tracestat.fit_laws(trace, above=10.0, draws=50).head.excluded

@@ -222,12 +222,33 @@ def test_groups_without_a_fit_are_named_and_none_at_all_is_one_line(store_of: St
 def test_models_and_ranges_that_do_not_exist(sample: tracestat.Trace) -> None:
     with pytest.raises(UsageError, match="model gompertz: not known; it is one of weibull"):
         tracestat.to_lifelines(sample, model="gompertz")  # type: ignore[arg-type]  # what is tested
-    with pytest.raises(UsageError, match="between"):
-        tracestat.to_lifelines(sample, model="power_law", between=(2.0, 1.0))
+    for between in ((2.0, 1.0), (1.0,), (1.0, 2.0, 3.0), (1.0, np.inf)):
+        with pytest.raises(UsageError, match="between: give two times"):
+            tracestat.to_lifelines(sample, model="power_law", between=between)  # type: ignore[arg-type]  # what is tested
     with pytest.raises(UsageError, match="cut_at"):
         tracestat.to_lifelines(sample, model="smooth_atoms", cut_at=[0.0])
     with pytest.raises(UsageError, match="nonsense"):
         tracestat.to_lifelines(sample, by="nonsense")
+
+
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        ("kaplan_meier", {"above": 5.0}),
+        ("weibull", {"between": (1.0, 2.0)}),
+        ("power_law", {"cut_at": [5.0]}),
+    ],
+)
+def test_a_choice_that_a_model_does_not_use_is_refused(
+    sample: tracestat.Trace, model: Any, options: dict[str, Any]
+) -> None:
+    with pytest.raises(UsageError, match=f"{next(iter(options))}: model {model} does not use it"):
+        tracestat.to_lifelines(sample, model=model, **options)
+
+
+def test_a_comparison_of_too_few_says_so(sample: tracestat.Trace) -> None:
+    with pytest.raises(TracestatError, match="no tool class and provider with 10 events"):
+        tracestat.to_lifelines(sample, model="coxph", above=10_000.0)
 
 
 def test_the_real_trace(real: tracestat.Trace) -> None:

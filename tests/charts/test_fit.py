@@ -80,6 +80,22 @@ def test_the_best_law_and_both_intervals_are_shown() -> None:
     assert "x 1.6" in text
 
 
+def test_large_and_small_numbers_are_written_out() -> None:
+    wild = replace(
+        law("weibull", shape=0.0004, scale_seconds=1.0), within_factor=123.0, range=(0.0055, 0.1285), worst=31.0
+    )
+    wild = replace(wild, parameters={"shape": Interval(105.0, session=(0.0004, 4477.9), developer=(2.0, 5238983.9))})
+    text = to_text(tables_of(result(group("claude", laws=(wild, *group("x").laws[1:])))))
+    assert "x 123" in text
+    assert "31 at 7.2 ms" in text
+    assert "105  [4.00e-4, 4,478]  [2.000, 5.24e6]" in text
+    overview = to_text(tables_of(result(*(group(name, laws=(replace(wild, best=True),)) for name in "abcd"))))
+    assert "x 123" in overview
+    # what has no column is not explained
+    assert "worst:" in text
+    assert "worst:" not in overview
+
+
 def test_many_groups_say_which_law_is_next() -> None:
     text = to_text(tables_of(result(*(group(name) for name in "abcd"))))
     assert "The law that fits best" in text

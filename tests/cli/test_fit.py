@@ -14,7 +14,7 @@ def test_tables_fit_80_columns_and_say_what_holds_means(run: Run) -> None:
     assert max(map(len, ran.out.splitlines())) <= 80
     text = " ".join(ran.out.split())
     assert "SYNTHETIC: Laws of pauses, by provider" in text
-    assert "holds: widest row of 5 or more bins" in text
+    assert "holds: widest row of 5 or more of them" in text
     assert "generalised gamma" in text
     assert "best" in text
 

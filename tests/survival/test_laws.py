@@ -282,6 +282,25 @@ def test_the_best_law_is_the_one_with_the_least_aic() -> None:
     assert made.quantiles[5].fitted["lognormal"] == pytest.approx(made.quantiles[5].observed.value, rel=0.1)
 
 
+@pytest.mark.parametrize(("family", "best"), [("lognormal", "lognormal"), ("gengamma", "gengamma")])
+def test_a_law_within_another_is_never_said_to_fit_better_than_it(family: str, best: str) -> None:
+    times, events, entry = rows(family, 1_000)
+    early = entry < 1
+    counts = counted(times[early], events[early], np.full(int(early.sum()), 1e-6))
+    made = {law.family: law for law in fit_group(counts, (1e-6, *LAW_EDGES), draws=50).laws}
+    assert made[best].best
+    # one parameter more costs 2, and gains the rest
+    if best == "lognormal":
+        within = made["gengamma"].behind
+        assert within.high == pytest.approx(2.0)
+        assert within.low is not None
+        assert within.low < 2
+    for name in ("lognormal", "weibull") if best == "gengamma" else ():
+        low = made[name].behind.low
+        assert low is not None
+        assert low >= -2
+
+
 def test_the_piecewise_law_expects_what_it_sees() -> None:
     made = fit_group(
         counted(*rows("weibull", 3_000), clusters=60), (1e-6, 1.0, *(e for e in LAW_EDGES if e > 1.2)), draws=200

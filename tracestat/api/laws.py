@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tracestat.api.between import between_notes
 from tracestat.api.common import TraceLike, as_trace, excluded_of, head_of, key_of, sorted_groups, split_by_key
 from tracestat.durations import Clock, Definition, Rows, Selection, Unit, select
 from tracestat.durations.laws import law_cells
@@ -22,10 +23,11 @@ from tracestat.survival.threads import two_at_a_time
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["counts_of", "fit_laws", "grid_of"]
+__all__ = ["below_of", "counts_of", "fit_laws", "grid_of"]
 
 _ABOVE_FIRST_CLOCK = 0.0055
 _LARGEST_START = 10_000.0
+_COARSE = "{rows} timed by a clock too coarse for the first edge, counted from {begin:g} s on"
 
 
 def grid_of(above: float | None) -> LawGrid:
@@ -55,6 +57,15 @@ def counts_of(frame: pl.DataFrame, grid: LawGrid) -> LawCounts:
         frame["session_pk"].to_numpy(),
         frame["developer_id"].to_numpy(),
     )
+
+
+def below_of(cells: pl.DataFrame, grid: LawGrid) -> dict[str, int]:
+    """Count the rows that ended before they would have entered, apart those of a clock too coarse for the edge."""
+    below = cells.filter(cells["cell"] < 0)
+    rows, coarse = below["n_event"] + below["n_censored"], below["enters_at"] > grid.edges[0]
+    counted = {"below_first_edge": int(rows.filter(~coarse).sum())}
+    # named only where there are any, as in the other commands
+    return counted | ({"below_resolution": int(rows.filter(coarse).sum())} if coarse.any() else {})
 
 
 def fit_laws(
@@ -154,9 +165,9 @@ def fit_laws(
     if selection.definition == "tracelab":
         groups = [without_intervals(group) for group in groups]
     excluded = excluded_of(opened, selection)
-    below = cells.filter(cells["cell"] < 0)
-    counted = {**excluded.counts, "below_first_edge": int((below["n_event"] + below["n_censored"]).sum())}
-    head = head_of(opened, selection, "fit", seed=seed, excluded=counted, notes=excluded.notes)
+    counted = {**excluded.counts, **below_of(cells, grid)}
+    late = between_notes(opened, selection, "laws take them to last longer than they did")
+    head = head_of(opened, selection, "fit", seed=seed, excluded=counted, notes=(*excluded.notes, *late))
     return FitResult(head, tuple(groups))
 
 
@@ -178,13 +189,18 @@ def _group(
     n_fitted = int(rows.sum())
     developers = frame["developer_id"].n_unique()
     notes: list[str] = []
+    begin = float(frame["enters_at"].max() or grid.edges[0])  # type: ignore[arg-type]  # a column of floats
+    late = frame.filter(pl.col("enters_at") > grid.edges[0])
+    if late.height:
+        n_late = int((late["n_event"] + late["n_censored"]).sum())
+        notes.append(_COARSE.format(rows=f"{n_late:,} rows are" if n_late > 1 else "1 row is", begin=begin))
     made = GroupLaws((), (), None, "session")
     if n < min_n:
         notes.append(f"{n} rows, {min_n} asked for")
     else:
         try:
             if not n_fitted:
-                raise TracestatError(f"nothing lasts longer than {grid.edges[0]:g} s")
+                raise TracestatError(f"nothing lasts longer than {begin:g} s")
             made = fit_group(counts_of(within, grid), grid.edges, draws=draws, seed=seed)
         except TracestatError as error:
             notes.append(f"no law: {error}")

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from tracestat.api.between import between_notes
 from tracestat.api.common import TraceLike, as_trace, excluded_of, sorted_groups, split_by_key
 from tracestat.api.hazards import CUT_AT
-from tracestat.api.laws import counts_of, grid_of
+from tracestat.api.laws import below_of, counts_of, grid_of
 from tracestat.durations import Clock, Rows, Selection, Unit, select
 from tracestat.durations.laws import law_covariates, law_times
 from tracestat.errors import TracestatError, UsageError
@@ -156,7 +157,14 @@ def to_lifelines(
     """
     if model not in get_args(Model):
         raise UsageError(f"model {model}: not known; it is one of {', '.join(get_args(Model))}")
-    if between is not None and not 0 < between[0] < between[1]:
+    for option, value, models in (
+        ("above", above, (*_LAWS, *_REGRESSIONS)),
+        ("between", between, ("power_law",)),
+        ("cut_at", cut_at, ("smooth_atoms",)),
+    ):
+        if value is not None and model not in models:
+            raise UsageError(f"{option}: model {model} does not use it; it belongs to {', '.join(models)}")
+    if between is not None and not (len(between) == 2 and 0 < between[0] < between[1] < np.inf):
         raise UsageError("between: give two times in seconds, the first above 0 and below the second")
     if cut_at is not None and any(not tau > 0 for tau in cut_at):
         raise UsageError("cut_at: deadlines are seconds above 0")
@@ -165,19 +173,18 @@ def to_lifelines(
     if isinstance(by, str) and by == "default":
         by = None if model in _REGRESSIONS else "provider"
     selection = select(opened, unit=unit, clock=clock, rows=rows, by=by, where=where, since=since, until=until, tz=tz)
-    parts = split_by_key(_read(opened, selection, model, grid), selection)
+    rows_read = _read(opened, selection, model, grid)
+    below = below_of(rows_read, grid) if "cell" in rows_read.columns else {}
+    parts = split_by_key(rows_read, selection)
     fitted: dict[Any, Any] = {}
     excluded = excluded_of(opened, selection)
-    notes = list(excluded.notes)
-    below = 0
+    notes = [*excluded.notes, *between_notes(opened, selection, "the models take them to last longer than they did")]
     for key in sorted_groups(parts):
         name = key[0] if len(selection.keys) == 1 else key if selection.keys else "all"
         label = ", ".join(str(value) for value in key) if selection.keys else "all"
         frame = parts[key]
         if "cell" in frame.columns:
-            outside = frame["cell"] < 0
-            below += int((frame["n_event"] + frame["n_censored"]).filter(outside).sum())
-            frame = frame.filter(~outside)
+            frame = frame.filter(frame["cell"] >= 0)
         try:
             fitted[name], said = _fit(
                 model, frame, grid, key, selection, f"SYNTHETIC {label}" if opened.synthetic else label, between, cut_at
@@ -187,7 +194,7 @@ def to_lifelines(
             notes.append(f"{label}: {error}")
     if not fitted:
         raise TracestatError(f"{model}: no group can be fitted ({notes[-1] if notes else 'nothing is left to count'})")
-    counted = {reason: n for reason, n in {**excluded.counts, "below_first_edge": below}.items() if n}
+    counted = {reason: n for reason, n in {**excluded.counts, **below}.items() if n}
     return LifelinesModels(
         fitted, model=model, selection=selection, synthetic=opened.synthetic, excluded=counted, notes=notes
     )
@@ -351,6 +358,8 @@ def _regression(model: str, frame: pl.DataFrame, grid: LawGrid) -> tuple[Any, li
             n = int((rare["n_event"] + rare["n_censored"]).sum())
             notes.append(f"left out: {n} rows of {word} {values}, with fewer than {_RARE} events each")
             frame = frame.filter(~pl.col(column).is_in(rare[column].to_list(), nulls_equal=True))
+    if not frame.height:
+        raise TracestatError(f"no tool class and provider with {_RARE} events")
     table, names, reference = _design(frame, grid, clustered=model == "coxph")
     if not names:
         raise TracestatError("one tool class and one provider: nothing to compare")

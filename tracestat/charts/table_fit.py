@@ -31,11 +31,12 @@ _PARAMETERS = {
     "lambda": "lambda",
 }
 _HOLDS = (
-    "holds: widest row of 5 or more bins in which the events seen, over those the law expects of the rows at risk, "
-    "differ from 1 by no more than the clustered band (95 %, all bins together); deadlines are kept",
-    "within: nowhere in that range is the hazard off by more than this factor (95 %, simultaneous); worst: events "
-    "seen over expected where it is furthest off",
+    "tested: bins with 30 events or more, of two clusters or more; holds: widest row of 5 or more of them in which the "
+    "events seen, over those the law expects of the rows at risk, differ from 1 by no more than the clustered band "
+    "(95 %, all bins together); deadlines are kept"
 )
+_WITHIN = "within: nowhere in that range is the hazard off by more than this factor (95 %, simultaneous)"
+_WORST = "worst: events seen over expected where it is furthest off"
 _REFERENCE = "piecewise, the reference: hazard constant within each bin; its factor is what the data can tell at best"
 
 
@@ -81,7 +82,9 @@ def fit_tables(result: FitResult, groups: Sequence[FitGroup], cut: str | None) -
     else:
         tables.append(_overview(fitted, titled("The law that fits best", head)))
         rest = (f"all laws and parameters: --top {_FEW} (or --where, --json, -o)",)
-    explained = (*_HOLDS, _REFERENCE) if 0 < len(fitted) <= _FEW else _HOLDS if fitted else ()
+    explained: tuple[str, ...] = ()
+    if fitted:
+        explained = (_HOLDS, f"{_WITHIN}; {_WORST}", _REFERENCE) if len(fitted) <= _FEW else (_HOLDS, _WITHIN)
     last = tables[-1]
     notes = (*last.notes, *explained, *rest, *head.notes)
     tables[-1] = Table(last.title, last.columns, last.rows, last.caption, notes)
@@ -126,7 +129,7 @@ def _laws(group: FitGroup, title: str) -> Table:
             FAMILY_WORDS[law.family],
             _behind(law),
             law_range(law.range),
-            MISSING if law.within_factor is None else f"x {law.within_factor:.2g}",
+            MISSING if law.within_factor is None else f"x {per_second(law.within_factor, 2)}",
             MISSING if law.family == "piecewise" else _worst(law),
         )
         for law in group.laws
@@ -139,7 +142,7 @@ def _worst(law: LawFit) -> str:
     if law.worst is None or law.worst_at is None:
         return MISSING
     low, high = law.worst_at
-    return f"{law.worst:.2g} at {law_time(float((low * high) ** 0.5))}"
+    return f"{per_second(law.worst, 2)} at {law_time(float((low * high) ** 0.5))}"
 
 
 def _behind(law: LawFit) -> str:
@@ -181,7 +184,8 @@ def _value(name: str, value: float | None) -> str:
     if value is None:
         return MISSING
     if not name.endswith("_seconds"):
-        return slope(value)
+        # bounds of few clusters lie anywhere: three decimals would be a row of noughts, or of digits
+        return slope(value) if name == "lambda" or 0.0995 <= value < 9.995 else per_second(value)
     return law_time(value) if value >= 1e-4 else f"{per_second(value, 2)} s"
 
 
@@ -216,7 +220,7 @@ def _overview(groups: Sequence[FitGroup], title: str) -> Table:
                 name_of(group),
                 FAMILY_WORDS[best.family],
                 law_range(best.range),
-                MISSING if best.within_factor is None else f"x {best.within_factor:.2g}",
+                MISSING if best.within_factor is None else f"x {per_second(best.within_factor, 2)}",
                 FAMILY_WORDS[second.family] if second else MISSING,
                 _behind(second) if second else MISSING,
             )

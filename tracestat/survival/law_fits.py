@@ -7,7 +7,7 @@ lifelines' own is wrong where an event falls on a breakpoint.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,7 @@ _PROBABILITIES = (
     *(0.9995, 0.9999),
 )
 _TAIL_EVENTS = 10
+_WITHIN = {"gengamma": ("weibull", "lognormal")}
 _WIDEST = 1e12  # bounds further off than this say nothing
 # what each parameter of lifelines is called here, and how it is told: exp of the one worked with, or as it is
 _EXP, _SAME = np.exp, np.asarray
@@ -317,7 +318,10 @@ def _told(
 
 
 def _behind(one: _Fitted, best: _Fitted, counts: LawCounts) -> Interval:
-    """Give the AIC of a law less that of the best one; clusters tell how sure that is (Vuong's comparison)."""
+    """Give the AIC of a law less that of the best one; clusters tell how sure that is (Vuong's comparison).
+
+    A law that lies within another never fits better, so that bounds which say it might are moved to what can be.
+    """
     difference = best.by_session - one.by_session
     value = one.aic - best.aic
     both = []
@@ -325,8 +329,19 @@ def _behind(one: _Fitted, best: _Fitted, counts: LawCounts) -> Interval:
         rows = sum_by(difference, counts.developer, counts.n_developers) if by_developer else difference
         G = rows.size
         se = 2 * float(np.sqrt(G / (G - 1) * np.sum((rows - rows.mean()) ** 2))) if G > 1 else np.nan
-        both.append(student_interval(value, se, G, 0.95, "clustered"))
+        both.append(_possible(student_interval(value, se, G, 0.95, "clustered"), one, best))
     return headline(*both)
+
+
+def _possible(item: ClusterInterval, one: _Fitted, best: _Fitted) -> ClusterInterval:
+    """Move bounds of a difference in AIC that no data could give."""
+    more = 2 * (one.n_parameters - best.n_parameters)
+    low, high = item.low, item.high
+    if low is not None and one.family in _WITHIN.get(best.family, ()):
+        low = min(max(low, float(more)), item.value)
+    if high is not None and best.family in _WITHIN.get(one.family, ()):
+        high = max(min(high, float(more)), item.value)
+    return replace(item, low=low, high=high)
 
 
 def _missing(family: str, why: str) -> LawFit:

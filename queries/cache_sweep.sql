@@ -6,22 +6,23 @@
 --   active_idle_seconds; generation_seconds, all of a session on its row of step -1
 -- invariants: n sums to the covered steps; generation_seconds is 0 but on step -1, where all else is 0
 -- parameters: step, above, at_most (lists: intervals (above, at_most], the last one open)
+-- sums of seconds are of whole microseconds, so that they do not depend on the order in which threads add
 WITH interval_of AS (
     SELECT unnest($step) AS step, unnest($above) AS above, unnest($at_most) AS at_most
 ),
 chosen AS (
     SELECT rule, session_pk, any_value(provider) AS provider, any_value(developer) AS developer,
         any_value(project) AS project, any_value(session) AS session,
-        coalesce(sum(generation_seconds), 0) AS generation_seconds
+        coalesce(sum(CAST(generation_seconds AS DECIMAL(38, 6))), 0) AS generation_seconds
     FROM session_steps
     WHERE {where}
     GROUP BY rule, session_pk
 ),
 swept AS (
-    SELECT c.rule, c.session_pk, i.step, count(*) AS n, sum(c.idle_seconds) AS idle_seconds, sum(c.tokens) AS tokens,
-        sum(c.prefix_tokens) AS prefix_tokens, sum(c.append_tokens) AS append_tokens,
+    SELECT c.rule, c.session_pk, i.step, count(*) AS n, sum(CAST(c.idle_seconds AS DECIMAL(38, 6))) AS idle_seconds,
+        sum(c.tokens) AS tokens, sum(c.prefix_tokens) AS prefix_tokens, sum(c.append_tokens) AS append_tokens,
         sum(c.fresh_tokens) AS fresh_tokens, sum(c.cacheable_tokens) AS cacheable_tokens,
-        sum(CASE WHEN c.rule = 'tracestat' THEN c.idle_seconds ELSE 0 END) AS active_idle_seconds
+        coalesce(sum(CAST(c.idle_seconds AS DECIMAL(38, 6))) FILTER (WHERE c.rule = 'tracestat'), 0) AS active_idle_seconds
     FROM cache_steps AS c JOIN interval_of AS i ON c.idle_seconds > i.above AND c.idle_seconds <= i.at_most
     WHERE c.covered
     GROUP BY c.rule, c.session_pk, i.step
@@ -34,7 +35,7 @@ single AS (
     SELECT session_pk, seconds FROM session_waits WHERE rule = 'tracelab' AND kind = 'output'
 ),
 alive AS (
-    SELECT 'tracelab' AS rule, w.session_pk, i.step, sum(w.seconds) AS active_idle_seconds
+    SELECT 'tracelab' AS rule, w.session_pk, i.step, sum(CAST(w.seconds AS DECIMAL(38, 6))) AS active_idle_seconds
     FROM single AS w JOIN interval_of AS i ON w.seconds > i.above AND w.seconds <= i.at_most
     WHERE w.seconds > 0
     GROUP BY w.session_pk, i.step

@@ -2,16 +2,20 @@
 -- keys: rule, session_pk, developer_id
 -- columns: as session_time; then request_* , the sums of its requests; step_*, of all its steps; n_compactions; and
 --   counts of sessions (1 or 0): n_sessions, timed, no_wait, multiround (more than one step), compacted
+-- sums of seconds are of whole microseconds, so that they do not depend on the order in which threads add
 -- invariants: sessions without a positive span have no shares of time (timed is 0), as in TraceLab's table
 WITH request AS (
     SELECT rule, session_pk, sum(n_tool_steps) AS request_tool_steps, sum(n_calls) AS request_calls,
-        sum(seconds) AS request_seconds, sum(generation_seconds) AS request_generation_seconds,
-        sum(tool_seconds) AS request_tool_seconds, sum(asked_seconds) AS request_asked_seconds
+        sum(CAST(seconds AS DECIMAL(38, 6))) AS request_seconds,
+        sum(CAST(generation_seconds AS DECIMAL(38, 6))) AS request_generation_seconds,
+        sum(CAST(tool_seconds AS DECIMAL(38, 6))) AS request_tool_seconds,
+        sum(CAST(asked_seconds AS DECIMAL(38, 6))) AS request_asked_seconds
     FROM session_requests
     GROUP BY rule, session_pk
 ),
 generated AS (
-    SELECT rule, session_pk, sum(generation_seconds) AS step_generation_seconds, sum(tool_seconds) AS step_tool_seconds
+    SELECT rule, session_pk, sum(CAST(generation_seconds AS DECIMAL(38, 6))) AS step_generation_seconds,
+        sum(CAST(tool_seconds AS DECIMAL(38, 6))) AS step_tool_seconds
     FROM session_steps
     GROUP BY rule, session_pk
 ),

@@ -4,6 +4,7 @@
 --   within 5 min and 1 h with their time (wait_seconds, kind message); span_seconds;
 --   human_seconds, human_capped_seconds (no wait longer than $cap), generation_seconds, tool_seconds; asked_seconds, the
 --   tools that ask a person, which rule tracestat counts as human and rule tracelab as tools (there null)
+-- sums of seconds are of whole microseconds, so that they do not depend on the order in which threads add
 -- invariants: by rule tracestat the states add up to at most span_seconds, what is left is known to nobody; by rule
 --   tracelab they may overlap, since parallel calls are added and generation streams while tools run
 -- parameters: cap
@@ -15,16 +16,17 @@ WITH whole AS (
         count(*) FILTER (WHERE first_input_event_type = 'user_message') AS n_user_steps,
         count(*) FILTER (WHERE first_input_event_type = 'tool_result') AS n_tool_steps,
         min(first_stamp) AS first_stamp, max(last_stamp) AS last_stamp, max(last_activity) AS last_activity,
-        coalesce(sum(generation_seconds), 0) AS generation_seconds, sum(tool_seconds) AS tool_seconds
+        coalesce(sum(CAST(generation_seconds AS DECIMAL(38, 6))), 0) AS generation_seconds,
+        sum(CAST(tool_seconds AS DECIMAL(38, 6))) AS tool_seconds
     FROM session_steps
     GROUP BY rule, session_pk
 ),
 waited AS (
-    SELECT rule, session_pk, count(*) AS n_waits, sum(seconds) AS human_seconds,
-        sum(least(seconds, CAST($cap AS DOUBLE))) AS human_capped_seconds,
+    SELECT rule, session_pk, count(*) AS n_waits, sum(CAST(seconds AS DECIMAL(38, 6))) AS human_seconds,
+        sum(CAST(least(seconds, CAST($cap AS DOUBLE)) AS DECIMAL(38, 6))) AS human_capped_seconds,
         count(*) FILTER (WHERE seconds <= 300) AS n_waits_5min, count(*) FILTER (WHERE seconds <= 3600) AS n_waits_1h,
-        coalesce(sum(seconds) FILTER (WHERE seconds <= 300), 0) AS wait_seconds_5min,
-        coalesce(sum(seconds) FILTER (WHERE seconds <= 3600), 0) AS wait_seconds_1h
+        coalesce(sum(CAST(seconds AS DECIMAL(38, 6))) FILTER (WHERE seconds <= 300), 0) AS wait_seconds_5min,
+        coalesce(sum(CAST(seconds AS DECIMAL(38, 6))) FILTER (WHERE seconds <= 3600), 0) AS wait_seconds_1h
     FROM session_waits
     WHERE kind = 'message'
     GROUP BY rule, session_pk
@@ -34,12 +36,12 @@ asked AS (
 ),
 spent AS (
     SELECT 'tracestat' AS rule, session_pk, max(until) AS last_end,
-        coalesce(sum(seconds) FILTER (WHERE state IN ('human', 'asked')), 0) AS human_seconds,
-        coalesce(sum(least(seconds, CAST($cap AS DOUBLE))) FILTER (WHERE state IN ('human', 'asked')), 0)
-            AS human_capped_seconds,
-        coalesce(sum(seconds) FILTER (WHERE state = 'generation'), 0) AS generation_seconds,
-        coalesce(sum(seconds) FILTER (WHERE state = 'tools'), 0) AS tool_seconds,
-        coalesce(sum(seconds) FILTER (WHERE state = 'asked'), 0) AS asked_seconds
+        coalesce(sum(CAST(seconds AS DECIMAL(38, 6))) FILTER (WHERE state IN ('human', 'asked')), 0) AS human_seconds,
+        coalesce(sum(CAST(least(seconds, CAST($cap AS DOUBLE)) AS DECIMAL(38, 6)))
+            FILTER (WHERE state IN ('human', 'asked')), 0) AS human_capped_seconds,
+        coalesce(sum(CAST(seconds AS DECIMAL(38, 6))) FILTER (WHERE state = 'generation'), 0) AS generation_seconds,
+        coalesce(sum(CAST(seconds AS DECIMAL(38, 6))) FILTER (WHERE state = 'tools'), 0) AS tool_seconds,
+        coalesce(sum(CAST(seconds AS DECIMAL(38, 6))) FILTER (WHERE state = 'asked'), 0) AS asked_seconds
     FROM (SELECT *, date_diff('microsecond', began_at, until) / 1e6 AS seconds FROM session_spells)
     GROUP BY session_pk
 )

@@ -16,6 +16,7 @@ import tracestat
 from tests.conftest import corpus_path
 from tracestat.durations.section_figures import TOTALS
 from tracestat.errors import UsageError
+from tracestat.store import open_store
 
 OUTPUTS = ("text", "reasoning", "tool_call")
 INPUTS = ("user_message", "tool_result")
@@ -313,6 +314,26 @@ def test_frame_holds_what_the_answer_holds(answers: dict[str, Any]) -> None:
 def test_the_same_seed_gives_the_same_answer(real: Any) -> None:
     first, again = (tracestat.summary_section(real, "cache", by="none", where="provider = 'codex'") for _ in range(2))
     assert first.to_dict() == again.to_dict()
+
+
+def test_no_digit_depends_on_threads_or_on_the_other_groups(real: Any, answers: dict[str, Any]) -> None:
+    told: dict[str, set[str]] = {section: set() for section in SECTIONS}
+    for threads in (1, 2, 4):
+        with open_store(real.path, shown=real.shown, threads=threads) as trace:
+            for section in SECTIONS:
+                told[section].add(json.dumps(tracestat.summary_section(trace, section).to_dict()))
+    for section in SECTIONS:
+        assert told[section] == {json.dumps(answers[section].to_dict())}
+        (alone,) = tracestat.summary_section(real, section, by=None).groups
+        assert alone == answers[section].group()
+
+
+def test_fewer_developers_by_session_id_are_said(answers: dict[str, Any]) -> None:
+    claude = answers["sessions"].group(provider="claude")
+    assert claude.figure("time_share.human").tracelab.method == "session CV3"
+    assert claude.figure("time_share.human").tracestat.method == "developer CV3"
+    assert "rule tracelab: fewer than 20 developers (17" in " ".join(claude.notes)
+    assert not answers["sessions"].group().notes
 
 
 def test_choices(real: Any) -> None:

@@ -73,6 +73,55 @@ def test_labels_that_mean_harm(answer: Any) -> None:
         assert "\x1b" not in shown
 
 
+def test_more_than_the_whole_has_its_reason_beside_it(store_of: Any) -> None:
+    rows = [
+        {**round_("a", index, [call(f"{user}{index}", at, at + 1)], text=at), "user": user}
+        for user in ("user_1", "user_2")
+        for index, at in enumerate((0, 5_000, 10_000))
+    ]
+    for row in rows:
+        first = row["timing_events"][0]
+        row["timing_events"].insert(0, {**first, "event_type": "user_message", "tool_call_id": None})
+    result = tracestat.summary_section(store_of(rows), "sessions", by=None)
+    (group,) = result.groups
+    share = group.figure("time_share.human").tracelab.value
+    assert share is not None
+    assert share > 1
+    (table,) = (table for table in tables_of(result) if table.title.startswith("Where the time goes"))
+    assert "more than 100 %: " in " ".join(table.notes)
+    panel = result.chart().to_dict()["vconcat"][0]
+    assert "more than 100 %: " in " ".join(panel["title"]["subtitle"]).replace("\u00a0", " ")
+
+
+def widened(figure: Any) -> Any:
+    """Give one share an upper bound beyond the whole, and one time none."""
+    if figure.name == "time_share.human":
+        return dataclasses.replace(figure, tracelab=dataclasses.replace(figure.tracelab, low=0.2, high=2.0))
+    if figure.name == "session_seconds.p99":
+        return dataclasses.replace(figure, tracelab=dataclasses.replace(figure.tracelab, high=None))
+    return figure
+
+
+def by_rule(figure: Any) -> dict[str, Any]:
+    return {"TraceLab's rules": figure.tracelab, "ours": figure.tracestat}
+
+
+def test_bars_are_drawn_to_their_bounds(sample: Any) -> None:
+    result = tracestat.summary_section(sample, "sessions", by=None)
+    groups = tuple(dataclasses.replace(g, figures=tuple(map(widened, g.figures))) for g in result.groups)
+    drawn = dataclasses.replace(result, groups=groups).chart().to_dict()
+    shares, times = drawn["vconcat"]
+    assert shares["layer"][0]["encoding"]["x"]["scale"]["domain"][1] >= 2.0
+    data = times.get("data") or times["layer"][0]["data"]
+    rows = data["values"] if "values" in data else drawn["datasets"][data["name"]]
+    edge = times["layer"][0]["encoding"]["x"]["scale"]["domain"][1]
+    at_edge = [(row["label"], row["rule"]) for row in rows if row["high"] is not None and row["high"] >= 0.99 * edge]
+    whole = [(figure.what, rule, item) for figure in groups[0].figures for rule, item in by_rule(figure).items()]
+    unbounded = {(what, rule) for what, rule, item in whole if item.low is not None and item.high is None}
+    assert ("session, first to last stamp, 99 %", "TraceLab's rules") in at_edge
+    assert set(at_edge) <= unbounded
+
+
 def test_nothing_left(sample: Any) -> None:
     for section in SECTIONS:
         empty = tracestat.summary_section(sample, section, until="2001-01-01")  # type: ignore[arg-type]

@@ -143,7 +143,7 @@ def value_figures(
     """Make means and quantiles of single values, by statistic and item, by each set of rules."""
     figures = []
     for spec in VALUES[section]:
-        for statistic, item in sorted(counts, key=lambda key: _order(counts[key])):
+        for statistic, item in sorted(counts, key=lambda key: (_order(counts[key]), key[1] or "")):
             if statistic == spec.statistic:
                 key = (statistic, item)
                 figures += _of_values(spec, item, counts[key], cells[key])

@@ -57,6 +57,10 @@ _KIND: dict[Section, type[SectionResult]] = {
 _COUNTED: dict[Section, str] = {"sessions": "n_steps", "cache": "n_steps", "commands": "n_calls"}
 _NO_TOKENS = "no step tells how many tokens of its prompt were cached and appended"
 _ONE_SESSION = "one session: no interval"
+_FEW_BY_ID = (
+    "rule tracelab: fewer than 20 developers ({n}, a session_id counts for the first that has it): its intervals are "
+    "by session, those of rule tracestat by developer"
+)
 _RULES = (
     "rule tracelab: TraceLab's (a session is a session_id, copies kept, effective latency, parallel calls added up); "
     "rule tracestat: ours (a session is of one developer, copied steps once, wall clock, states do not overlap)"
@@ -139,9 +143,10 @@ def summary_section(
     selection = choose_sessions(by=by, where=where, since=since, until=until, tz=tz)
     whole = dataclasses.replace(selection, keys=())
     sums = section_sums(opened, section, whole)
-    groups: list[SectionGroup] = []
-    for chosen in (selection, whole) if selection.keys else (whole,):
-        groups += _groups(opened, section, chosen, sums, min_n or 0, seed)
+    read = _read(opened, section, selection)
+    groups = _groups(opened, section, selection, sums, read, min_n or 0, seed)
+    if selection.keys:
+        groups += _groups(opened, section, whole, sums, _pooled(read), min_n or 0, seed)
     steps = {rule: int(sums.filter(sums["rule"] == rule)[_COUNTED[section]].sum()) for rule in RULES}
     head = head_of(
         opened,
@@ -154,19 +159,48 @@ def summary_section(
     return _KIND[section](dataclasses.replace(head, unit=None, clock=None), tuple(groups))
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Read:
+    """What the queries give of the groups of a section; the sweep and the two clocks have a row per session."""
+
+    counts: pl.DataFrame
+    cells: pl.DataFrame
+    sweep: pl.DataFrame | None
+    residual: pl.DataFrame | None
+
+
+def _read(trace: Trace, section: Section, chosen: Selection) -> _Read:
+    return _Read(
+        section_counts(trace, section, chosen),
+        section_cells(trace, section, chosen, AT),
+        cache_sweep(trace, chosen, GRID) if section == "cache" else None,
+        residual_sums(trace, chosen) if section == "commands" else None,
+    )
+
+
+def _pooled(read: _Read) -> _Read:
+    """Make of the rows of all groups those of everything: a session is of one group, so that cells stay as they are."""
+    import polars as pl
+
+    counts = read.counts.group_by("statistic", "item", "rule", "value").agg(pl.col("n_event", "n_censored").sum())
+    everything = pl.lit(value=True).alias("pooled")
+    return dataclasses.replace(
+        read, counts=counts.sort("value").with_columns(everything), cells=read.cells.with_columns(everything)
+    )
+
+
 def _groups(
-    trace: Trace, section: Section, chosen: Selection, sums: pl.DataFrame, min_n: int, seed: int
+    trace: Trace, section: Section, chosen: Selection, sums: pl.DataFrame, read: _Read, min_n: int, seed: int
 ) -> list[SectionGroup]:
     keys = chosen.keys
     frames = grouped(sums, keys)
     value_keys = [*(keys or ("pooled",)), "statistic", "item"]
-    counts = _by_statistic(section_counts(trace, section, chosen), value_keys)
-    cells = _by_statistic(section_cells(trace, section, chosen, AT), value_keys)
+    counts, cells = _by_statistic(read.counts, value_keys), _by_statistic(read.cells, value_keys)
     for statistic in (spec.statistic for spec in VALUES[section] if spec.censored):
         scored = _by_statistic(section_influence(trace, section, chosen, statistic, AT), value_keys)
         cells = {place: {**found, **scored.get(place, {})} for place, found in cells.items()}
-    sweeps = grouped(cache_sweep(trace, chosen, GRID), keys) if section == "cache" else {}
-    residual = grouped(residual_sums(trace, chosen), (*keys, "item")) if section == "commands" else {}
+    sweeps = {} if read.sweep is None else grouped(read.sweep, keys)
+    residual = {} if read.residual is None else grouped(read.residual, (*keys, "item"))
     at_once = grouped(sessions_at_once(trace, chosen), keys or ("pooled",)) if section == "sessions" else {}
     made = []
     for key in sorted_groups(frames):
@@ -228,6 +262,8 @@ def _group(
         notes = [*notes, _ONE_SESSION]
     elif n_developers < ENOUGH_CLUSTERS:
         notes = [*notes, FEW_DEVELOPERS.format(n=n_developers)]
+    elif "tracelab" in frames and (n := frames["tracelab"]["developer_id"].n_unique()) < ENOUGH_CLUSTERS:
+        notes = [*notes, _FEW_BY_ID.format(n=n)]
     if section == "cache" and not float(own["tokens"].sum()):
         notes = [*notes, _NO_TOKENS]
     n = int(own[_COUNTED[section]].sum())

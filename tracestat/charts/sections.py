@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracestat.charts.captions import arrange, clustered, group_notes, in_words
 from tracestat.charts.style import COLORS, finished, heading, message, panel_title, rows_of, time_axis
-from tracestat.charts.table_sections import section_caption, written
+from tracestat.charts.table_sections import MORE, section_caption, written
 from tracestat.charts.words import count, counted, distinct, drawn, seconds
 from tracestat.results import Interval, SectionFigure, SectionGroup, SectionResult, TimeoutSweep
 
@@ -31,6 +31,7 @@ _SHARES = (
 )
 _HITS = ("hit_rate", "hit_rate.after_user", "hit_rate.after_tool", "fresh_share", "saved_append_share")
 _MOST_EXECUTABLES = 15
+_BEYOND = 1.5  # how far behind the largest bound the edge lies that stands for none
 
 
 def draw_sessions(result: SectionResult) -> alt.TopLevelMixin:
@@ -135,16 +136,19 @@ def _dot_panel(
     if not kept:
         return []
     if share:
-        most = max([1.0, *(1.02 * row["x"] for row in kept)])
+        most = max([1.0, *(1.02 * (row["high"] or row["x"]) for row in kept)])
+        if any(row["x"] > 1.0 for row in kept):
+            lines = [*lines, MORE]
         kept = [{**row, **{end: _clipped(row[end], most) for end in ("low", "high")}} for row in kept]
         axis = alt.Axis(format=".0%", title="share")
         x: Any = alt.X("x:Q", axis=axis, scale=alt.Scale(domain=[0, most], nice=False))
     else:
         low = min(min(row["x"], row["low"] or row["x"]) for row in kept)
         high = max(max(row["x"], row["high"] or row["x"]) for row in kept)
-        x = time_axis("x", "time", (max(low, 1e-3), max(high, 2 * max(low, 1e-3))))
         if any(row["low"] is not None and row["high"] is None for row in kept):
             lines = [*lines, "a bar that ends at the right edge has no upper bound"]
+            high *= _BEYOND
+        x = time_axis("x", "time", (max(low, 1e-3), max(high, 2 * max(low, 1e-3))))
         kept = [_ended(row, low, high) for row in kept]
     color = alt.Color(
         "rule:N",

@@ -26,7 +26,15 @@ from tracestat.charts.words import (
 )
 from tracestat.results import Head, Interval, SectionFigure, SectionGroup, SectionResult, TimeoutSweep
 
-__all__ = ["cache_tables", "commands_tables", "number_interval", "section_caption", "sessions_tables", "written"]
+__all__ = [
+    "MORE",
+    "cache_tables",
+    "commands_tables",
+    "number_interval",
+    "section_caption",
+    "sessions_tables",
+    "written",
+]
 
 Groups = Sequence[SectionGroup]
 # title of a table, and the figures in it, by the begin of their names
@@ -64,6 +72,10 @@ _CACHE = {
 }
 _COMMANDS = {"Shell calls": ("executables", "skeletons.", "single.")}
 _MOST_EXECUTABLES = 15
+MORE = (
+    "more than 100 %: by TraceLab's rules parts may overlap, and where several developers have one session_id its "
+    "steps go back in time, so that the same time is waited again"
+)
 
 
 def section_caption(head: Head) -> list[str]:
@@ -181,7 +193,8 @@ def _theme(head: Head, group: SectionGroup, theme: str, starts: tuple[str, ...])
         for figure in sorted(figures, key=lambda found: _place(found, starts))
     )
     size = f"{counted(group.n_sessions, 'session')}, {counted(group.n_developers, 'developer')}"
-    return Table(titled(f"{theme}, {in_words(group)}: {size}", head), columns, rows)
+    more = any(figure.unit == "share" and (figure.tracelab.value or 0.0) > 1.0 for figure in figures)
+    return Table(titled(f"{theme}, {in_words(group)}: {size}", head), columns, rows, notes=(MORE,) if more else ())
 
 
 def _place(figure: SectionFigure, starts: tuple[str, ...]) -> int:

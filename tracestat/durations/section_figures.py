@@ -123,9 +123,9 @@ RATIOS: Mapping[Section, tuple[Ratio, ...]] = {
         Ratio("human_waits.within_5min", "n_waits_5min", "n_waits", "share", "human waits over in 5 min"),
         Ratio("human_waits.within_1h", "n_waits_1h", "n_waits", "share", "human waits over in 1 h"),
         Ratio(
-            "human_waits.time_within_5min", "wait_seconds_5min", "wait_seconds", "share", "their share of the waiting"
+            "human_waits.time_within_5min", "wait_seconds_5min", "wait_seconds", "share", "time in those over in 5 min"
         ),
-        Ratio("human_waits.time_within_1h", "wait_seconds_1h", "wait_seconds", "share", "those of 1 h: share of it"),
+        Ratio("human_waits.time_within_1h", "wait_seconds_1h", "wait_seconds", "share", "time in those over in 1 h"),
         Ratio("sessions.without_wait", "no_wait", "n_sessions", "share", "sessions without a human wait"),
         Ratio("sessions.multiround", "multiround", "n_sessions", "share", "sessions of several steps"),
         Ratio("sessions.compacted", "compacted", "n_sessions", "share", "sessions with a compaction"),

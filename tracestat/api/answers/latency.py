@@ -84,7 +84,7 @@ def _names(frame: pl.DataFrame, question: Question) -> list[str] | None:
         return [tool]
     if category is None:
         return None
-    names = [name for name in frame["tool"].unique().to_list() if name is not None]
+    names = sorted(name for name in frame["tool"].unique().to_list() if name is not None)
     return [name for name in names if category_of(name) == category or _is(name, category)]
 
 

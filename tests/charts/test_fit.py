@@ -135,6 +135,17 @@ def test_without_a_law_the_chart_says_why() -> None:
     assert "no law to draw" in json.dumps(draw(result()).to_dict())
 
 
+def test_a_frame_keeps_groups_without_a_law_and_columns_without_a_group() -> None:
+    full = result(group("claude"), group("codex", laws=(), n_fitted=3)).to_frame()
+    (row,) = full.filter(full["provider"] == "codex").to_dicts()
+    assert (row["family"], row["value"], row["n_fitted"]) == (None, None, 3)
+    none = result().to_frame()
+    assert none.height == 0
+    assert none.columns == full.columns
+    alone = result(group("codex", laws=())).to_frame()
+    assert alone.schema == full.schema
+
+
 def test_html_has_the_same_tables() -> None:
     made = result(group("claude"))
     assert "Where laws hold" in made._repr_html_()

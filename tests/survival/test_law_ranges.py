@@ -118,3 +118,15 @@ def test_the_same_seed_gives_the_same_band_and_no_draws_give_bonferroni() -> Non
     D, E = rng.poisson(4, (40, 6)).astype(float), np.full((40, 6), 4.0)
     assert bin_ratios(D, E, seed=3).critical == bin_ratios(D, E, seed=3).critical
     assert bin_ratios(D, E, draws=0).critical == pytest.approx(2.638, abs=1e-3)
+
+
+def test_the_order_of_clusters_changes_no_band() -> None:
+    rng = np.random.default_rng(4)
+    D = rng.poisson(4, (40, 6)).astype(float)
+    E = 4 * rng.random((40, 6)) + 2
+    found = bin_ratios(D, E, draws=200)
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(40)
+        again = bin_ratios(D[order], E[order], draws=200)
+        assert again.critical == pytest.approx(found.critical, rel=1e-12)
+        assert_allclose(again.low, found.low, rtol=1e-12)

@@ -261,6 +261,7 @@ def test_a_group_has_all_laws_and_says_which_has_none() -> None:
     reference = made.laws[-1]
     assert reference.aic is not None
     assert reference.holds
+    assert reference.worst is reference.worst_at is None
 
 
 def test_the_best_law_is_the_one_with_the_least_aic() -> None:

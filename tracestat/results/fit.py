@@ -130,28 +130,44 @@ class FitResult(Result):
     command: ClassVar[str] = "fit"
 
     def to_frame(self) -> pl.DataFrame:
-        """Give a row per group, law and parameter."""
+        """Give a row per group, law and parameter; one without a law for a group that has none."""
         import polars as pl
 
-        return pl.DataFrame(list(self._rows()), infer_schema_length=None)
+        # a column without a value keeps its type, and an answer without a group its columns
+        types = {
+            **dict.fromkeys(("family", "parameter"), pl.String()),
+            **dict.fromkeys(("value", "low", "high", "aic", "aic_behind_best"), pl.Float64()),
+            "best": pl.Boolean(),
+            **dict.fromkeys(("holds_from", "holds_to"), pl.Float64()),
+            "holds": pl.Boolean(),
+            "above": pl.Float64(),
+            "n_fitted": pl.Int64(),
+            **dict.fromkeys(("unit", "clock"), pl.String()),
+            "synthetic": pl.Boolean(),
+        }
+        rows = list(self._rows())
+        if not rows:
+            return pl.DataFrame(schema={**dict.fromkeys(self.head.by, pl.String()), **types})
+        return pl.DataFrame(rows, schema_overrides=types, infer_schema_length=None)
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         for group in self.groups:
-            for law in group.laws:
-                for name, value in law.parameters.items() or [("", NOT_AVAILABLE)]:
+            for law in group.laws or (None,):
+                parameters = {"": NOT_AVAILABLE} if law is None or not law.parameters else law.parameters
+                for name, value in parameters.items():
                     yield {
                         **group.key,
-                        "family": law.family,
+                        "family": law.family if law else None,
                         "parameter": name,
                         "value": value.value,
                         "low": value.low,
                         "high": value.high,
-                        "aic": law.aic,
-                        "aic_behind_best": law.behind.value,
-                        "best": law.best,
-                        "holds_from": law.range[0] if law.range else None,
-                        "holds_to": law.range[1] if law.range else None,
-                        "holds": law.holds,
+                        "aic": law.aic if law else None,
+                        "aic_behind_best": law.behind.value if law else None,
+                        "best": law.best if law else None,
+                        "holds_from": law.range[0] if law and law.range else None,
+                        "holds_to": law.range[1] if law and law.range else None,
+                        "holds": law.holds if law else None,
                         "above": group.above,
                         "n_fitted": group.n_fitted,
                         "unit": self.head.unit,

@@ -309,8 +309,9 @@ def _told(
         range=found.range,
         holds=found.everywhere,
         within_factor=found.factor,
-        worst=found.worst,
-        worst_at=found.worst_at,
+        # the reference is off nowhere but by rounding
+        worst=None if one.family == REFERENCE else found.worst,
+        worst_at=None if one.family == REFERENCE else found.worst_at,
         n_parameters=one.n_parameters,
         bins=bins,
         notes=one.notes,

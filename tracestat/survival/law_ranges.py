@@ -232,7 +232,7 @@ def bin_ratios(D_g: Floats, E_g: Floats, *, draws: int = 2_000, seed: int = 0, l
     array([ True,  True,  True])
     """
     active = (E_g.sum(axis=1) > 0) | (D_g.sum(axis=1) > 0)
-    observed, expected = D_g[active], E_g[active]
+    observed, expected = _in_order(D_g[active], E_g[active])
     G, n_bins = observed.shape
     D, E = observed.sum(axis=0), expected.sum(axis=0)
     testable = (D >= _MIN_EVENTS) & (E > 0) & (np.count_nonzero(observed > 0, axis=0) >= 2) & (G >= 2)
@@ -256,6 +256,12 @@ def bin_ratios(D_g: Floats, E_g: Floats, *, draws: int = 2_000, seed: int = 0, l
     spread = np.exp(np.minimum(critical * se, 50.0))
     low[testable], high[testable] = ratio[testable] / spread, ratio[testable] * spread
     return BinRatios(ratio, low, high, testable, critical, G)
+
+
+def _in_order(observed: Floats, expected: Floats) -> tuple[Floats, Floats]:
+    """Put clusters in an order that is their own, so that their place in the trace does not choose their draws."""
+    order = np.lexsort(np.hstack([expected, observed]).T)
+    return observed[order], expected[order]
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,3 +151,15 @@ def test_html_has_the_same_tables() -> None:
     assert "Where laws hold" in made._repr_html_()
     assert "Where laws hold" in repr(made)
     assert tracestat.fit_laws.__doc__
+
+
+def test_a_ratio_beyond_the_panel_is_not_drawn_on_its_border() -> None:
+    far = law("weibull", shape=0.5)
+    far = replace(far, bins=(replace(far.bins[0], ratio=Interval(0.001, 0.0005, 0.002)), *far.bins[1:]))
+    panel = draw(result(group("claude", laws=(far, *group("x").laws[1:])))).to_dict()["vconcat"][0]["hconcat"][1]
+    (ratios,) = {
+        json.dumps(layer["encoding"]["y"].get("scale")) for layer in panel["layer"] if "color" in layer["encoding"]
+    }
+    assert json.loads(ratios)["domain"] == [0.1, 1.6]
+    assert "clamp" not in ratios
+    assert all(layer["mark"]["clip"] for layer in panel["layer"] if "color" in layer["encoding"])

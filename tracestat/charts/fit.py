@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tracestat.charts.captions import arrange, by_words, group_notes, in_words, made, units_of
 from tracestat.charts.style import COLORS, GREY, finished, heading, message, panel_title, rows_of, time_axis
 from tracestat.charts.table_fit import law_range, law_time
-from tracestat.charts.words import count, counted, percent, seconds, span
+from tracestat.charts.words import count, counted, per_second, percent, seconds, span
 from tracestat.results import FitGroup, FitResult, LawFit
 from tracestat.results.fit import FAMILY_WORDS
 
@@ -167,26 +167,29 @@ def _ratios(group: FitGroup, families: Sequence[str], colors: Any, unit: str) ->
     domain = (min(b["x"] for b in bands), max(b["x2"] for b in bands))
     values = [row["y"] for row in rows] + [b[k] for b in bands for k in ("low", "high")]
     reach = (max(min(values), 0.1), min(max(values), 10))
-    scale = alt.Scale(type="log", domain=list(reach), nice=False, clamp=True)
+    # what lies beyond leaves the panel: drawn on its border it would pass for that value
+    scale = alt.Scale(type="log", domain=list(reach), nice=False)
     axis = alt.Axis(values=[v for v in _RATIOS if reach[0] <= v <= reach[1]], format="~r")
     words = "events seen / expected"
     x = time_axis("x", f"time since the {unit} began", domain)
     y = alt.Y("y:Q", title=words, axis=axis, scale=scale)
     band = (
         alt.Chart(rows_of(bands))
-        .mark_rect(color=GREY, opacity=0.25)
+        .mark_rect(color=GREY, opacity=0.25, clip=True)
         .encode(x=x, x2="x2:Q", y=alt.Y("low:Q", title=words, axis=axis, scale=scale), y2="high:Q")
     )
     one = alt.Chart(rows_of([{"y": 1}])).mark_rule(color=GREY, strokeDash=[4, 3]).encode(y=y)
     tips = [alt.Tooltip(f"{name}:N") for name in ("law", "bin", "seen", "expected", "agrees")]
     base = alt.Chart(rows_of(rows)).encode(x=x, y=y, color=colors)
     names = [FAMILY_WORDS[name] for name in families]
-    dots = base.mark_point(filled=True, size=26, opacity=1).encode(shape=_shapes(names), tooltip=tips)
+    dots = base.mark_point(filled=True, size=26, opacity=1, clip=True).encode(shape=_shapes(names), tooltip=tips)
     best = group.best
     told = []
     if best is not None and best.worst is not None:
-        told = [f"{FAMILY_WORDS[best.family]} furthest off: {best.worst:.2g} at {law_range(best.worst_at)}"]
-    chart: alt.LayerChart = alt.LayerChart(layer=[band, one, base.mark_line(strokeWidth=1.6), dots]).properties(
+        told = [f"{FAMILY_WORDS[best.family]} furthest off: {per_second(best.worst, 2)} at {law_range(best.worst_at)}"]
+    chart: alt.LayerChart = alt.LayerChart(
+        layer=[band, one, base.mark_line(strokeWidth=1.6, clip=True), dots]
+    ).properties(
         width=_WIDTH, height=_HEIGHT, title=panel_title("where each law's hazard is off", told, _WIDTH, rows=3)
     )
     return chart

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -76,6 +77,24 @@ def test_groups_of_everything_are_the_pooled_group(sample: tracestat.Trace) -> N
         assert item.exposure == pytest.approx(sum(g.bins[j].exposure for g in parts), rel=1e-9, abs=1e-6)
     assert pooled.key == {}
     assert pooled.label == "all"
+
+
+def test_what_is_not_asked_for_changes_nothing_else(sample: tracestat.Trace) -> None:
+    whole, bare = (tracestat.hazard(sample, draws=0, within=within) for within in (True, False))
+    assert [dataclasses.replace(group, within=()) for group in whole.groups] == list(bare.groups)
+    assert any(group.within for group in whole.groups)
+    full, points = (tracestat.residual(sample, curve=curve).to_dict()["groups"] for curve in (True, False))
+    for with_curve, without in zip(full, points, strict=True):
+        assert with_curve["curve"]
+        assert without["curve"] == []
+        assert with_curve["notes"] == without["notes"]
+        for one, other in zip(with_curve["at"], without["at"], strict=True):
+            assert one["n_at_risk"] == other["n_at_risk"]
+            for name in ("mean", "median", "p90"):
+                assert one[name]["value"] == other[name]["value"]
+                assert [one[name][end] for end in ("low", "high")] == pytest.approx(
+                    [other[name][end] for end in ("low", "high")], rel=1e-12
+                )
 
 
 def test_causes_share_the_exposure_of_all(sample: tracestat.Trace) -> None:

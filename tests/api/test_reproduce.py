@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +19,7 @@ from tracestat.cli import main
 from tracestat.errors import UsageError
 from tracestat.published import load_published, number_at
 from tracestat.results import ReproducedFigure, ReproduceResult
+from tracestat.store import open_store
 
 TRACELAB = {"definition": "tracelab"}
 PAUSES = {"unit": "pause", "clock": "wall", "rows": "all"}
@@ -290,6 +292,18 @@ def test_frame_and_json(whole: ReproduceResult) -> None:
     assert len(document["rows"]) == len(whole.rows)
     assert document["schema"] == "tracestat.reproduce/1"
     json.dumps(document, allow_nan=False)
+
+
+def test_no_digit_depends_on_threads(real_trace: Path) -> None:
+    with tracestat.open(real_trace) as trace:
+        path = trace.path
+    told = set()
+    for threads in (1, 2, 4):
+        with open_store(path, threads=threads) as trace:
+            asked = ("v1.Bash", "article.approval", "cont.swe.tool", "weka.toolgap.derived", "weka.toolgap.tail")
+            parts = [tracestat.reproduce(trace, only=only).rows for only in asked]
+            told.add(json.dumps([dataclasses.asdict(row) for rows in parts for row in rows]))
+    assert len(told) == 1
 
 
 # of the real trace a dozen, beside what other commands print

@@ -172,6 +172,7 @@ def hazard(
     first_edge: float | None = None,
     bins: int | None = None,
     draws: int = 2_000,
+    within: bool = True,
     min_n: int | None = None,
     seed: int = 0,
 ) -> HazardResult:
@@ -204,6 +205,8 @@ def hazard(
         Number of bins, default 18.
     draws : int
         Draws of the rise test.
+    within : bool
+        Whether to fit the slopes within single keys, too; they take as long as all else.
     min_n : int, optional
         Groups with fewer rows are shown without estimates.
     seed : int
@@ -253,7 +256,7 @@ def hazard(
     counts = curve_counts(opened, selection)
     groups = two_at_a_time(lambda parts: _group(plan, *parts), _parts(cells, counts, selection, ends.groups))
     plain = selection.definition == "tracelab"
-    made = _with_rises(groups, plan, selection, draws=0 if plain else draws, seed=seed, min_n=min_n or 0)
+    made = _with_rises(groups, plan, selection, draws=0 if plain else draws, seed=seed, min_n=min_n or 0, within=within)
     excluded = excluded_of(opened, selection)
     # rows of a coarse clock that ended before they could enter say nothing about any bin
     early = int(cells["n_early"].sum())
@@ -305,7 +308,7 @@ def _parts(
 
 
 def _with_rises(
-    groups: Sequence[_Group], plan: Plan, selection: Selection, *, draws: int, seed: int, min_n: int
+    groups: Sequence[_Group], plan: Plan, selection: Selection, *, draws: int, seed: int, min_n: int, within: bool
 ) -> list[HazardGroup]:
     session_ids = np.unique(np.concatenate([g.session_ids for g in groups])) if groups else np.empty(0)
     developer_ids = np.unique(np.concatenate([g.developer_ids for g in groups])) if groups else np.empty(0)
@@ -325,12 +328,14 @@ def _with_rises(
     def made(number: int) -> HazardGroup:
         group = groups[number]
         rise = {name: tested[number].get(name, NO_RISE) for name in group.parts}
-        return _result(group, plan, selection, rise, min_n)
+        return _result(group, plan, selection, rise, min_n, within=within)
 
     return two_at_a_time(made, range(len(groups)))
 
 
-def _result(group: _Group, plan: Plan, selection: Selection, rise: Mapping[str, Rise], min_n: int) -> HazardGroup:
+def _result(
+    group: _Group, plan: Plan, selection: Selection, rise: Mapping[str, Rise], min_n: int, *, within: bool
+) -> HazardGroup:
     n = int(group.frame["n"].sum())
     events = int(group.frame["n_seen"].sum())
     n_developers = int(group.frame["developer_id"].n_unique())
@@ -400,7 +405,7 @@ def _result(group: _Group, plan: Plan, selection: Selection, rise: Mapping[str, 
         rise=rise["base kept"],
         upper_range=upper,
         deadlines_cut=DeadlinesCut(group.holes, cut.fit.slope, cut.fit.curvature, rise["base cut"], bins_cut),
-        within=() if too_few else _within(group, plan),
+        within=_within(group, plan) if within and not too_few else (),
         censoring_bounds=bounds,
         n_between=n_between,
         design_effect=effect,

@@ -69,6 +69,7 @@ def residual(
     clock: Clock = "wall",
     rows: Rows | None = None,
     definition: Definition = "tracestat",
+    curve: bool = True,
     min_n: int | None = None,
     seed: int = 0,
 ) -> ResidualResult:
@@ -84,6 +85,8 @@ def residual(
         The mean counts no more than so many seconds from the elapsed time on, the same for every group and time.
     rows : {"tool", "human", "all"}, optional
         Default: tool rows, and all rows beside them.
+    curve : bool
+        Whether to give the log grid of times, too.
 
     Returns
     -------
@@ -122,6 +125,7 @@ def residual(
         until=until,
         tz=tz,
     )
+    grid = CURVE_AT if curve else ()
     edges = landmark_edges({*times, *CURVE_AT}, [t + window for t in times])
     counts = split_by_key(residual_counts(opened, selection), selection)
     cells = split_by_key(residual_cells(opened, selection, edges), selection)
@@ -129,7 +133,7 @@ def residual(
     groups: list[ResidualGroup] = []
     for key in sorted_groups(counts):
         named = key_of(key, selection)
-        asked = (edges, times, window, min_n or 0)
+        asked = (edges, times, grid, window, min_n or 0)
         if not both:
             groups.append(_group({**named, "rows": selection.rows}, counts[key], cells[key], *asked))
             continue
@@ -167,6 +171,7 @@ def _group(
     cells: pl.DataFrame,
     edges: Sequence[float],
     times: Sequence[float],
+    curve_at: Sequence[float],
     window: float,
     min_n: int,
 ) -> ResidualGroup:
@@ -184,7 +189,7 @@ def _group(
             notes.append(f"{n} rows, {min_n} asked for")
             at = tuple(replace(_empty(t, window), n_at_risk=rows_beyond(steps, t)) for t in times)
         else:
-            grid = [t for t in CURVE_AT if rows_beyond(steps, t) >= _ENOUGH_ROWS]
+            grid = [t for t in curve_at if rows_beyond(steps, t) >= _ENOUGH_ROWS]
             points = _points(steps, cells, edges, sorted({*times, *grid}), window)
             at, curve = tuple(points[t] for t in times), tuple(points[t] for t in grid)
             notes += _notes(at, window, developers)

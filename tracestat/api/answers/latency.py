@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,7 +63,10 @@ def _counts(source: Source, question: Question) -> pl.DataFrame:
     """Count ends and censorings per provider, tool and distinct duration."""
     return source.once(
         "curve_counts",
-        lambda: curve_counts(source.trace, source.select(question, by="provider,tool")),
+        # sorted whole, so that sums do not depend on the order in which threads gave the rows
+        lambda: curve_counts(source.trace, source.select(question, by="provider,tool")).sort(
+            "provider", "tool", "seconds"
+        ),
         **question.selecting,
     )
 
@@ -88,10 +92,12 @@ def _names(frame: pl.DataFrame, question: Question) -> list[str] | None:
     return [name for name in names if category_of(name) == category or _is(name, category)]
 
 
+@cache
 def _is(name: str, category: str) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in CATEGORIES.get(category, ()))
 
 
+@cache
 def category_of(name: str) -> str:
     """Give TraceLab's category of a tool, one of execute, edit, read, agent, web and other.
 
@@ -102,6 +108,18 @@ def category_of(name: str) -> str:
     """
     found = next((c for c in ("execute", "edit", "read", "agent", "web") if _is(name, c)), None)
     return found or "other"
+
+
+def _which(question: Question) -> dict[str, Any]:
+    """Name what chooses rows among those of a selection."""
+    return {"provider": question.one_provider, "tool": question.get("tool"), "category": question.get("category")}
+
+
+def _own_bands(source: Source, question: Question) -> pl.DataFrame:
+    """Give the bands of the question's provider and tools."""
+    return source.once(
+        "own bands", lambda: _of(_bands(source, question), question), **question.selecting, **_which(question)
+    )
 
 
 def _of(frame: pl.DataFrame, question: Question) -> pl.DataFrame:
@@ -151,8 +169,7 @@ def _ends(source: Source, question: Question) -> _Ends | None:
         )
         return _Ends(seconds, event + censored, kaplan_meier_counts(seconds, event, censored))
 
-    which = {"provider": question.one_provider, "tool": question.get("tool"), "category": question.get("category")}
-    return source.once("ends", made, **question.selecting, **which)
+    return source.once("ends", made, **question.selecting, **_which(question))
 
 
 def _nothing(question: Question) -> Answer:
@@ -234,7 +251,7 @@ def _clusters(source: Source, question: Question, column: str) -> Clusters:
     """Sum what is asked and all of it per session."""
     import polars as pl
 
-    frame = _of(_bands(source, question), question)
+    frame = _own_bands(source, question)
     low, high = 0, 2 * len(_EDGES)
     for name, value in (("within", "high"), ("below", "high"), ("over", "low"), ("above", "low")):
         edge = question.get(name)
@@ -317,7 +334,7 @@ def tools_share_of_time(source: Source, question: Question) -> Answer:
     value = own / total
     if not question.interval:
         return Answer(Interval(value))
-    bands = _of(_bands(source, question), question)
+    bands = _own_bands(source, question)
     table = bands.select("session_pk", "developer_id", whole=pl.col("seconds"), part=pl.col("seconds") * tools)
     return Answer(replace(Clusters.of(table, "whole", "part").ratio(at_most_one=True), value=value))
 
@@ -330,7 +347,7 @@ def mean(source: Source, question: Question) -> Answer:
     value = float(ends.seconds @ ends.n) / float(ends.n.sum())
     if not question.interval:
         return Answer(Interval(value))
-    table = _of(_bands(source, question), question).select("session_pk", "developer_id", "n", "seconds")
+    table = _own_bands(source, question).select("session_pk", "developer_id", "n", "seconds")
     tool = question.get("tool")
     command = _tables(f"latency_summary[tool_name={tool}]/mean_ms", 1e-3) if tool and _is_tracelab(question) else None
     made = cut_to(Clusters.of(table, "n", "seconds").ratio(), 0.0, float("inf"))
@@ -345,7 +362,7 @@ def hours(source: Source, question: Question) -> Answer:
     value = float(ends.seconds @ ends.n)
     if not question.interval:
         return Answer(Interval(value))
-    table = _of(_bands(source, question), question).select("session_pk", "developer_id", "n", "seconds")
+    table = _own_bands(source, question).select("session_pk", "developer_id", "n", "seconds")
     return Answer(
         replace(Clusters.of(table, "n", "seconds").total(), value=value), "", _summary(question, "total_seconds")
     )

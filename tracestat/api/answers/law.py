@@ -40,8 +40,11 @@ ELAPSED = (0.0, 4.0, 10.0, 25.0, 60.0, 146.0, 300.0)
 def _hazards(source: Source, by: str) -> HazardResult:
     from tracestat.api.hazards import hazard
 
-    # slopes need no draws of the rise test
-    return source.once("hazards", lambda: hazard(source.trace, by=by, tz="UTC", draws=0, seed=source.seed), by=by)
+    def made() -> HazardResult:
+        # the slopes of groups need neither the rise test nor those within keys
+        return hazard(source.trace, by=by, tz="UTC", draws=0, within=False, seed=source.seed)
+
+    return source.once("hazards", made, by=by)
 
 
 def _slope(group: HazardGroup, question: Question) -> tuple[Interval, str]:
@@ -88,7 +91,7 @@ def _at(source: Source, question: Question) -> tuple[ResidualPoint | None, str]:
     by = "none" if question.one_provider is None else "provider"
 
     def made() -> ResidualResult:
-        return residual(source.trace, elapsed=ELAPSED, by=by, tz="UTC", seed=source.seed)
+        return residual(source.trace, elapsed=ELAPSED, by=by, tz="UTC", curve=False, seed=source.seed)
 
     result = source.once("residual", made, by=by)
     who = f"provider={question.one_provider}," if question.one_provider else ""

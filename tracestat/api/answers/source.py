@@ -141,10 +141,15 @@ class Clusters:
     @classmethod
     def of(cls, frame: pl.DataFrame, whole: str, part: str) -> Clusters:
         """Add up two columns of a frame by session."""
-        summed = frame.group_by("session_pk", "developer_id").sum().sort("session_pk", "developer_id")
-        developer = np.unique(summed["developer_id"].to_numpy(), return_inverse=True)[1].astype(np.intp)
-        sums = [summed[name].to_numpy().astype(np.float64) for name in (whole, part)]
-        return cls(sums[0], sums[1], developer)
+        # sorted whole, so that sums do not depend on the order in which threads gave the rows
+        rows = frame.select("session_pk", "developer_id", whole, part).sort("session_pk", "developer_id", whole, part)
+        session, developer = rows["session_pk"].to_numpy(), rows["developer_id"].to_numpy()
+        first = np.ones(rows.height, dtype=bool)
+        first[1:] = (np.diff(session) != 0) | (developer[1:] != developer[:-1])
+        place, n = np.cumsum(first) - 1, int(first.sum())
+        sums = [sum_by(rows[name].to_numpy().astype(np.float64), place.astype(np.intp), n) for name in (whole, part)]
+        of_developer = np.unique(developer[first], return_inverse=True)[1].astype(np.intp)
+        return cls(sums[0], sums[1], of_developer)
 
     def _by_developer(self) -> tuple[Floats, Floats]:
         n = int(self.developer.max(initial=-1)) + 1

@@ -80,6 +80,16 @@ def test_the_best_law_and_both_intervals_are_shown() -> None:
     assert "x 1.6" in text
 
 
+def test_what_an_interval_that_holds_0_means_is_said_where_there_is_one() -> None:
+    words = "where the interval holds 0, the data do not tell that law from the best"
+    plain = [replace(one, behind=Interval(one.behind.value)) for one in group("x").laws]
+    for groups in (("claude",), tuple("abcd")):
+        with_intervals = to_text(tables_of(result(*map(group, groups))))
+        without = to_text(tables_of(result(*(group(name, laws=tuple(plain)) for name in groups))))
+        assert words in " ".join(with_intervals.split())
+        assert words not in " ".join(without.split())
+
+
 def test_large_and_small_numbers_are_written_out() -> None:
     wild = replace(
         law("weibull", shape=0.0004, scale_seconds=1.0), within_factor=123.0, range=(0.0055, 0.1285), worst=31.0

@@ -36,6 +36,7 @@ _HOLDS = (
     "(95 %, all bins together); deadlines are kept"
 )
 _WITHIN = "within: nowhere in that range is the hazard off by more than this factor (95 %, simultaneous)"
+_TOLD_APART = "AIC over best: where the interval holds 0, the data do not tell that law from the best one"
 _WORST = "worst: events seen over expected where it is furthest off"
 _REFERENCE = "piecewise, the reference: hazard constant within each bin; its factor is what the data can tell at best"
 
@@ -85,6 +86,8 @@ def fit_tables(result: FitResult, groups: Sequence[FitGroup], cut: str | None) -
     explained: tuple[str, ...] = ()
     if fitted:
         explained = (_HOLDS, f"{_WITHIN}; {_WORST}", _REFERENCE) if len(fitted) <= _FEW else (_HOLDS, _WITHIN)
+    if any(law.behind.low is not None for group in fitted for law in group.laws):
+        explained = (_TOLD_APART, *explained)
     last = tables[-1]
     notes = (*last.notes, *explained, *rest, *head.notes)
     tables[-1] = Table(last.title, last.columns, last.rows, last.caption, notes)

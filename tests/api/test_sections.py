@@ -328,6 +328,14 @@ def test_no_digit_depends_on_threads_or_on_the_other_groups(real: Any, answers: 
         assert alone == answers[section].group()
 
 
+def test_items_that_are_not_asked_for_change_nothing_else(real: Any, answers: dict[str, Any]) -> None:
+    few = tracestat.summary_section(real, "commands", items=["git", "all"])
+    for group in few.groups:
+        whole = {(figure.name, figure.item): figure for figure in answers["commands"].group(**group.key).figures}
+        assert all(figure == whole[figure.name, figure.item] for figure in group.figures)
+        assert {figure.item for figure in group.figures if figure.name.startswith("call_s")} == {"git"}
+
+
 def test_fewer_developers_by_session_id_are_said(answers: dict[str, Any]) -> None:
     claude = answers["sessions"].group(provider="claude")
     assert claude.figure("time_share.human").tracelab.method == "session CV3"

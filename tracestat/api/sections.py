@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from tracestat.api.common import TraceLike, as_trace, head_of, sorted_groups
@@ -99,6 +99,7 @@ def summary_section(
     since: str | None = None,
     until: str | None = None,
     tz: str | None = None,
+    items: Collection[str] | None = None,
     min_n: int | None = None,
     seed: int = 0,
 ) -> SectionResult:
@@ -115,6 +116,8 @@ def summary_section(
         Of provider, developer, project, session. A group of everything is added.
     where, since, until, tz : str, optional
         Conditions on these and on the first stamp of a session: whole sessions are chosen.
+    items : collection of str, optional
+        The executables and tools whose durations are given; all by default.
     min_n : int, optional
         Groups with fewer sessions show counts only.
     seed : int
@@ -143,7 +146,7 @@ def summary_section(
     selection = choose_sessions(by=by, where=where, since=since, until=until, tz=tz)
     whole = dataclasses.replace(selection, keys=())
     sums = section_sums(opened, section, whole)
-    read = _read(opened, section, selection)
+    read = _read(opened, section, selection, items)
     groups = _groups(opened, section, selection, sums, read, min_n or 0, seed)
     if selection.keys:
         groups += _groups(opened, section, whole, sums, _pooled(read), min_n or 0, seed)
@@ -169,10 +172,13 @@ class _Read:
     residual: pl.DataFrame | None
 
 
-def _read(trace: Trace, section: Section, chosen: Selection) -> _Read:
+def _read(trace: Trace, section: Section, chosen: Selection, items: Collection[str] | None) -> _Read:
+    counts, cells = section_counts(trace, section, chosen), section_cells(trace, section, chosen, AT)
+    if items is not None:
+        counts, cells = (f.filter(f["item"].is_null() | f["item"].is_in(list(items))) for f in (counts, cells))
     return _Read(
-        section_counts(trace, section, chosen),
-        section_cells(trace, section, chosen, AT),
+        counts,
+        cells,
         cache_sweep(trace, chosen, GRID) if section == "cache" else None,
         residual_sums(trace, chosen) if section == "commands" else None,
     )

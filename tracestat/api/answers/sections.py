@@ -5,21 +5,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tracestat.api.answers.source import Answer, Command, Question, Source, missing
+from tracestat.published import load_published
 from tracestat.results import Interval
 
 if TYPE_CHECKING:
-    from tracestat.results.sections import SectionGroup
+    from tracestat.results.sections import SectionGroup, SectionResult
 
 __all__ = ["figure"]
 
 _SECONDS = {"hours": 3600.0}
 
 
+def _asked_items() -> set[str]:
+    """Give the executables and tools that published figures speak of."""
+    asked = (figure.answer.parameters.get("item") for figure in load_published().figures if figure.answer)
+    return {item for item in asked if item is not None}
+
+
 def _group(source: Source, question: Question) -> SectionGroup | None:
     from tracestat.api.sections import summary_section
 
     section = question.get("section")
-    result = source.once("section", lambda: summary_section(source.trace, section, seed=source.seed), section=section)
+
+    def made() -> SectionResult:
+        return summary_section(source.trace, section, items=_asked_items(), seed=source.seed)
+
+    result = source.once("section", made, section=section)
     wanted = {"provider": question.one_provider} if question.one_provider else {}
     return next((group for group in result.groups if dict(group.key) == wanted), None)
 

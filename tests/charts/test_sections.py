@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -136,6 +137,16 @@ def test_one_tiny_session(store_of: Any) -> None:
         assert "one session: no interval" in to_text(tables_of(answer))
         answer.chart().to_dict()
         assert answer.to_frame()["low"].is_null().all()
+
+
+def test_a_trace_without_a_fresh_token_is_drawn(store_of: Any) -> None:
+    trace = store_of([round_("a", i, [call(f"x{i}", 10 * i, 10 * i + 1)], text=10 * i) for i in range(9)])
+    result = tracestat.summary_section(trace, "cache")
+    assert any(sweep.n_steps for sweep in result.group().sweeps)
+    assert all(point.amplification.value is None for sweep in result.group().sweeps for point in sweep.points)
+    shown = json.dumps(result.chart().to_dict())
+    assert "storage ratio" in shown
+    assert "prefilled per fresh" not in shown
 
 
 def test_a_trace_without_tokens_says_so(store_of: Any) -> None:

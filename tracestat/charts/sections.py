@@ -212,9 +212,9 @@ def _cache_panels(group: SectionGroup) -> list[Any]:
         for sweep in sweeps
     ]
     parts = [
-        _sweep_panel(sweeps, "hit_rate", "hit rate", "deployed_hit_rate"),
-        _sweep_panel(sweeps, "storage_ratio", "storage ratio", None),
-        _sweep_panel(sweeps, "amplification", "prefilled per fresh", "deployed_amplification"),
+        *_sweep_panel(sweeps, "hit_rate", "hit rate", "deployed_hit_rate"),
+        *_sweep_panel(sweeps, "storage_ratio", "storage ratio", None),
+        *_sweep_panel(sweeps, "amplification", "prefilled per fresh", "deployed_amplification"),
     ]
     title = panel_title(f"An ideal cache that evicts after a time-out, {name}", [*lines, _DASHES], _WIDTH)
     panels.append(alt.vconcat(*parts, spacing=10).properties(title=title))
@@ -224,7 +224,8 @@ def _cache_panels(group: SectionGroup) -> list[Any]:
 _DASHES = "dashed: the deployed cache on the same steps; bands and bars are intervals"
 
 
-def _sweep_panel(sweeps: Sequence[TimeoutSweep], name: str, words: str, deployed: str | None) -> alt.LayerChart:
+def _sweep_panel(sweeps: Sequence[TimeoutSweep], name: str, words: str, deployed: str | None) -> list[alt.LayerChart]:
+    """Draw a number of the sweep over the time-out; nothing where no time-out has it."""
     import altair as alt
 
     rows = [
@@ -242,6 +243,8 @@ def _sweep_panel(sweeps: Sequence[TimeoutSweep], name: str, words: str, deployed
         for item in [getattr(point, name)]
         if item.value is not None
     ]
+    if not rows:
+        return []
     series = [words_of for rule, words_of in _RULES if any(sweep.rule == rule for sweep in sweeps)]
     color = alt.Color(
         "rule:N",
@@ -278,8 +281,7 @@ def _sweep_panel(sweeps: Sequence[TimeoutSweep], name: str, words: str, deployed
             if getattr(sweep, deployed).value is not None
         ]
         layers.append(alt.Chart(rows_of(level)).mark_rule(strokeDash=[5, 4], strokeWidth=1.2).encode(y=y, color=color))
-    chart: alt.LayerChart = alt.LayerChart(layer=layers).properties(width=_WIDTH, height=_HEIGHT)
-    return chart
+    return [alt.LayerChart(layer=layers).properties(width=_WIDTH, height=_HEIGHT)]
 
 
 def _command_panels(group: SectionGroup) -> list[alt.LayerChart]:

@@ -54,7 +54,10 @@ by_developer AS (
 step AS (
     SELECT r.round_pk, r.round_index, r.session_id AS session, t.session_pk AS id_pk, d.session_pk AS developer_pk,
         t.provider AS id_provider, t.developer AS id_developer, t.project AS id_project, d.provider, d.developer,
-        d.project, r.first_input_event_type, r.prefix_tokens, r.newly_append_tokens AS append_tokens, r.output_tokens,
+        d.project, r.first_input_event_type,
+        -- the sum of two counts of a damaged trace may not fit into a BIGINT
+        CAST(r.prefix_tokens AS HUGEINT) AS prefix_tokens, CAST(r.newly_append_tokens AS HUGEINT) AS append_tokens,
+        CAST(r.output_tokens AS HUGEINT) AS output_tokens,
         e.first_type, e.first_stamp, e.last_stamp, e.first_output, e.last_output, i.last_input, i.trigger_at,
         coalesce(e.first_listed, least(c.first_emitted, c.first_result)) AS first_activity,
         greatest(e.last_stamp, c.last_emitted, c.last_result) AS last_activity,

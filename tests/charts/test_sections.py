@@ -149,6 +149,22 @@ def test_a_trace_without_a_fresh_token_is_drawn(store_of: Any) -> None:
     assert "prefilled per fresh" not in shown
 
 
+def test_counts_of_tokens_that_do_not_fit_together_stop_nothing(store_of: Any) -> None:
+    most = 9 * 10**18
+    rows = [
+        {
+            **round_("a", i, [call(f"x{i}", 10 * i, 10 * i + 1)], text=10 * i),
+            "prefix_tokens": most,
+            "newly_append_tokens": most,
+        }
+        for i in range(9)
+    ]
+    trace = store_of(rows)
+    for section in SECTIONS:
+        assert tracestat.summary_section(trace, section).groups
+    assert tracestat.summary_section(trace, "cache").group().figure("hit_rate").tracestat.value == 0.5
+
+
 def test_a_trace_without_tokens_says_so(store_of: Any) -> None:
     rows = [
         round_("s", n, [call(f"c{n}", 10 * n, 10 * n + 1)], prefix_tokens=None, newly_append_tokens=None)

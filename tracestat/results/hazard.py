@@ -144,7 +144,7 @@ class HazardGroup(Group):
     """The hazard of one group; everything before ``deadlines_cut`` is with deadlines kept.
 
     ``censoring_bounds`` are the Poisson slopes if every censored row had ended where it was lost from sight, and if
-    none had ended within the range; None without censored rows. ``n_between`` counts the ends known to an interval only.
+    none had ended within the range; None without censored rows. ``n_between`` counts ends known to an interval only.
     """
 
     bins: tuple[Bin, ...]

@@ -15,6 +15,7 @@ from tracestat.errors import TracestatError, UsageError
 
 Make = Callable[[list[Row]], Any]
 ANSWERS = (tracestat.hazard, tracestat.summary, tracestat.survival_curve)
+MORE_ANSWERS = (tracestat.residual, tracestat.deadlines, tracestat.memoryfulness, tracestat.fit_laws)
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,7 @@ def sample() -> Iterator[tracestat.Trace]:
         yield trace
 
 
-@pytest.mark.parametrize("answer", ANSWERS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("answer", [*ANSWERS, *MORE_ANSWERS], ids=lambda f: f.__name__)
 def test_the_same_trace_gives_the_same_digits(answer: Callable[..., Any]) -> None:
     found = set()
     for _ in range(2):
@@ -46,6 +47,13 @@ def test_every_answer_says_how_it_was_made_and_can_be_looked_at(
     assert result.to_frame().height > 0
     assert "SYNTHETIC" in repr(result)
     assert "<table" in result._repr_html_()
+
+
+@pytest.mark.parametrize("name", ["hazard", "survival_curve", "summary", "residual", "deadlines", "fit_laws"])
+def test_where_no_interval_is_given_no_note_speaks_of_them(sample: tracestat.Trace, name: str) -> None:
+    groups = getattr(tracestat, name)(sample, definition="tracelab").groups
+    assert min(group.n_developers for group in groups) < 20  # which is what a note would say
+    assert not [note for group in groups for note in group.notes if "intervals" in note]
 
 
 def test_a_path_is_as_good_as_a_trace() -> None:

@@ -95,9 +95,9 @@ def cells_and_ends(trace: Trace, selection: Selection, grid: Grid, edges: Sequen
 
     Notes
     -----
-    The hazard that shares them out is that of all rows at risk together, constant within bins: that of the group, with
-    ``end_kind`` among the keys that of all causes, and the same for every session and key of it. Other units than
-    commands have no such ends.
+    The hazard that shares them out is that of all rows at risk together, a power of time within each bin: that of the
+    group, with ``end_kind`` among the keys that of all causes, and the same for every session and key of it. Other
+    units than commands have no such ends.
     """
     if selection.unit != "command":
         return _Ends(hazard_cells(trace, selection, grid.edges, edges))

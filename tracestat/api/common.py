@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import tracestat
 from tracestat.durations import Selection, excluded_rows
 from tracestat.queries import data_path, query_text
-from tracestat.results import Head, TraceInfo
+from tracestat.results import Group, Head, TraceInfo, without_intervals
 from tracestat.store import Trace, open_if_store, open_store
 
 if TYPE_CHECKING:
@@ -28,10 +28,12 @@ __all__ = [
     "head_of",
     "key_of",
     "open_trace",
+    "plain_groups",
     "sorted_groups",
     "split_by_key",
 ]
 
+GroupT = TypeVar("GroupT", bound=Group)
 Progress = Callable[[int, int], None]
 TraceLike = Trace | str | Path
 # Reasons of the head, in the order of the machine output; others follow where they occur.
@@ -179,6 +181,14 @@ def excluded_of(trace: Trace, selection: Selection) -> Excluded:
         else:
             skewed += int(row["skewed"])
     return Excluded(counts, skewed)
+
+
+def plain_groups(groups: Iterable[GroupT]) -> list[GroupT]:
+    """Leave out the intervals and what notes say of them, for a definition that states no uncertainty."""
+    return [
+        replace(without_intervals(group), notes=tuple(note for note in group.notes if "intervals" not in note))
+        for group in groups
+    ]
 
 
 def group_keys(selection: Selection) -> list[str]:

@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tracestat.api.between import between_notes
-from tracestat.api.common import TraceLike, as_trace, excluded_of, head_of, key_of, sorted_groups, split_by_key
+from tracestat.api.common import (
+    TraceLike,
+    as_trace,
+    excluded_of,
+    head_of,
+    key_of,
+    plain_groups,
+    sorted_groups,
+    split_by_key,
+)
 from tracestat.durations import Clock, Definition, Rows, Selection, Unit, curve_counts, curve_influence, select
-from tracestat.results import NOT_AVAILABLE, CurvePoint, Interval, SurvivalGroup, SurvivalResult, without_intervals
+from tracestat.results import NOT_AVAILABLE, CurvePoint, Interval, SurvivalGroup, SurvivalResult
 from tracestat.survival.clustered import VARIANCE_AT, ClusteredCurve, clustered_curve
 from tracestat.survival.curve import kaplan_meier_counts
 from tracestat.survival.headline import ENOUGH_CLUSTERS, FEW_DEVELOPERS
@@ -117,7 +126,7 @@ def survival_curve(
     )
     groups = [_group(key, curve, selection, min_n or 0) for key, curve in curves_of(opened, selection).items()]
     if selection.definition == "tracelab":
-        groups = [without_intervals(group) for group in groups]
+        groups = plain_groups(groups)
     excluded = excluded_of(opened, selection)
     late = between_notes(opened, selection, "from when they were last seen running, the curve is too high")
     head = head_of(opened, selection, "survival", seed=seed, excluded=excluded.counts, notes=(*excluded.notes, *late))

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal, get_args
 
-from tracestat.api.common import TraceLike, as_trace, excluded_of, head_of, key_of, sorted_groups
+from tracestat.api.common import TraceLike, as_trace, excluded_of, head_of, key_of, plain_groups, sorted_groups
 from tracestat.api.deadline_costs import Costs, costs_of
 from tracestat.api.deadline_exact import ExactPart, asked_limits, asked_parts, status_parts
 from tracestat.api.deadline_scans import ScanPart, scan_parts
 from tracestat.durations import Clock, Definition, Rows, Selection, Unit, select
 from tracestat.errors import UsageError
-from tracestat.results import DeadlineCost, DeadlinesGroup, DeadlinesResult, Interval, without_intervals
+from tracestat.results import DeadlineCost, DeadlinesGroup, DeadlinesResult, Interval
 from tracestat.survival.headline import ENOUGH_CLUSTERS, FEW_DEVELOPERS
 
 __all__ = ["Mode", "deadlines"]
@@ -120,16 +119,11 @@ def deadlines(
             exact = status[key].share if told else None
             groups.append(_scan(name, selection.unit, scans[key], exact, cost, told or mode == "scan"))
     if published:
-        groups = [_plain(group) for group in groups]
+        groups = plain_groups(groups)
     excluded = excluded_of(opened, selection)
     notes = [*excluded.notes, *([_OWN_COSTS] if published and groups else [])]
     head = head_of(opened, selection, "deadlines", seed=seed, excluded=excluded.counts, notes=notes)
     return DeadlinesResult(head, tuple(groups))
-
-
-def _plain(group: DeadlinesGroup) -> DeadlinesGroup:
-    """Leave out the intervals, and what the notes say of them."""
-    return replace(without_intervals(group), notes=tuple(n for n in group.notes if "intervals" not in n))
 
 
 def _cost(hours: float | None, cost: Costs) -> DeadlineCost:

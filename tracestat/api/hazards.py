@@ -17,6 +17,7 @@ from tracestat.api.common import (
     group_keys,
     head_of,
     key_of,
+    plain_groups,
     sorted_groups,
     split_by_key,
 )
@@ -31,7 +32,6 @@ from tracestat.results import (
     Rise,
     UpperRange,
     WithinKey,
-    without_intervals,
 )
 from tracestat.survival.between_polls import with_lost_information
 from tracestat.survival.bins import Window, bin_centres
@@ -271,7 +271,7 @@ def hazard(
         excluded={**excluded.counts, "below_first_edge": below_first, **({"below_resolution": early} if early else {})},
         notes=excluded.notes,
     )
-    return HazardResult(head, tuple(map(without_intervals, made) if plain else made))
+    return HazardResult(head, tuple(plain_groups(made) if plain else made))
 
 
 def _time_counts(frame: pl.DataFrame | None) -> TimeCounts:
@@ -358,7 +358,7 @@ def _result(
         n_between = group.between.n
         notes.append(
             f"{between_words(n_between, n)}; their end is known to an interval, and shared out over its bins by the "
-            "hazard (EM), within keys by that of the key; intervals allow for this, but not those within keys"
+            "hazard, within keys by that of the key; intervals allow for this, but not those within keys"
         )
         if not group.between.fit.converged:
             notes.append("the ends between polls were not settled after all steps of the fit")

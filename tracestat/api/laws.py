@@ -8,11 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracestat.api.between import between_notes
-from tracestat.api.common import TraceLike, as_trace, excluded_of, head_of, key_of, sorted_groups, split_by_key
+from tracestat.api.common import (
+    TraceLike,
+    as_trace,
+    excluded_of,
+    head_of,
+    key_of,
+    plain_groups,
+    sorted_groups,
+    split_by_key,
+)
 from tracestat.durations import Clock, Definition, Rows, Selection, Unit, select
 from tracestat.durations.laws import law_cells
 from tracestat.errors import TracestatError, UsageError
-from tracestat.results import FitGroup, FitResult, without_intervals
+from tracestat.results import FitGroup, FitResult
 from tracestat.results.fit import FAMILY_WORDS
 from tracestat.survival.headline import ENOUGH_CLUSTERS, FEW_DEVELOPERS
 from tracestat.survival.law_fits import REFERENCE, GroupLaws, fit_group
@@ -163,7 +172,7 @@ def fit_laws(
 
         groups = two_at_a_time(made, sorted_groups(parts))
     if selection.definition == "tracelab":
-        groups = [without_intervals(group) for group in groups]
+        groups = plain_groups(groups)
     excluded = excluded_of(opened, selection)
     counted = {**excluded.counts, **below_of(cells, grid)}
     late = between_notes(opened, selection, "laws take them to last longer than they did")

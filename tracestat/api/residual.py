@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracestat.api.between import between_notes
-from tracestat.api.common import TraceLike, as_trace, excluded_of, head_of, key_of, sorted_groups, split_by_key
+from tracestat.api.common import (
+    TraceLike,
+    as_trace,
+    excluded_of,
+    head_of,
+    key_of,
+    plain_groups,
+    sorted_groups,
+    split_by_key,
+)
 from tracestat.durations import Clock, Definition, Rows, Unit, select
 from tracestat.durations.residual import residual_cells, residual_counts
 from tracestat.errors import UsageError
@@ -21,7 +30,6 @@ from tracestat.results import (
     ResidualGroup,
     ResidualPoint,
     ResidualResult,
-    without_intervals,
 )
 from tracestat.survival.curve import Curve, kaplan_meier_counts
 from tracestat.survival.headline import ENOUGH_CLUSTERS, FEW_DEVELOPERS, headline
@@ -144,7 +152,7 @@ def residual(
         else:
             groups.append(_group({**named, "rows": "all"}, counts[key], cells[key], *asked))
     if selection.definition == "tracelab":
-        groups = [_plain(group) for group in groups]
+        groups = plain_groups(groups)
     told = replace(selection, rows="tool") if both else selection
     excluded = excluded_of(opened, told)
     notes = list(excluded.notes)
@@ -208,11 +216,6 @@ def _group(
         at=at,
         curve=curve,
     )
-
-
-def _plain(group: ResidualGroup) -> ResidualGroup:
-    """Leave out the intervals, and what the notes say of them."""
-    return replace(without_intervals(group), notes=tuple(n for n in group.notes if "intervals" not in n))
 
 
 def _empty(t: float, window: float) -> ResidualPoint:

@@ -16,6 +16,7 @@ from tracestat.api.common import (
     excluded_of,
     head_of,
     key_of,
+    plain_groups,
     sorted_groups,
     split_by_key,
 )
@@ -45,7 +46,6 @@ from tracestat.results import (
     Over,
     SummaryGroup,
     SummaryResult,
-    without_intervals,
 )
 from tracestat.survival.bins import FINE_EDGES, Grid
 from tracestat.survival.clustered import ClusteredCurve
@@ -162,7 +162,7 @@ def summary(
             notes.append("TraceLab's tables cover the whole trace: they are left out under a condition or a period")
         else:
             figures = tracelab_figures(opened)
-        groups = [without_intervals(group) for group in groups]
+        groups = plain_groups(groups)
     head = head_of(opened, selection, "summary", seed=seed, excluded=excluded, notes=notes)
     if len(units) > 1:
         head = replace(head, unit=None)

@@ -1,9 +1,10 @@
 """Ends that nobody saw: a process ended between two looks at it, somewhere in (lo, hi].
 
 Timed at the look that found it ended, such a process would have lived too long, and the hazard would be too low.
-Here the end is shared out over the cells of the interval as the hazard of all rows has it, and that hazard is fitted
-with these shares, in turn, until neither moves (EM). What comes out is a row that ends in several cells, by parts, so
-that everything built on events and exposure takes it like any other row.
+Here the end is shared out over the cells of the interval as the hazard of all rows has it, and that hazard is the one
+under which what was seen is most likely: Newton's steps, and where one fails a step that shares out and fits in turn
+(EM). What comes out is a row that ends in several cells, by parts, so that everything built on events and exposure
+takes it like any other row.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from tracestat.survival.curve import Curve, log_log_interval, quantile, quantile
 from tracestat.survival.headline import complement, headline
 from tracestat.survival.influence import clustered_variance, influence_from_cells
 
-__all__ = ["VARIANCE_AT", "ClusteredCurve", "clustered_curve"]
+__all__ = ["VARIANCE_AT", "ClusteredCurve", "clustered_curve", "widened_variance"]
 
 Floats = NDArray[np.float64]
 # 12 a decade from 1 ms to 100,000 s, and the thresholds of the shares
@@ -126,18 +126,32 @@ def clustered_curve(
     )
 
 
-def _variance(U: Floats, independent: Floats) -> Floats | None:
-    """Give the clustered variance, never below that of independent rows, widened to Student's t.
+def widened_variance(clustered: Floats, independent: Floats, n_clusters: int) -> Floats:
+    """Give a clustered variance, never below that of independent rows, widened to Student's t.
 
     The intervals made of it use the normal quantile; with few clusters t is larger, so the variance takes the square
     of their ratio.
+
+    Parameters
+    ----------
+    clustered, independent : ndarray, shape (M,)
+        Variance by clusters, and as if rows were independent.
+    n_clusters : int
+        At least 2.
+
+    Examples
+    --------
+    >>> widened_variance(np.array([1.0]), np.array([2.0]), 20).round(3)
+    array([2.281])
     """
-    clustered = clustered_variance(U)
-    if clustered is None:
-        return None
-    ratio = float(stdtrit(U.shape[0] - 1, 0.975) / ndtri(0.975))
+    ratio = float(stdtrit(n_clusters - 1, 0.975) / ndtri(0.975))
     widened: Floats = np.maximum(clustered, independent) * ratio**2
     return widened
+
+
+def _variance(U: Floats, independent: Floats) -> Floats | None:
+    clustered = clustered_variance(U)
+    return None if clustered is None else widened_variance(clustered, independent, U.shape[0])
 
 
 def _finite(value: float) -> float | None:

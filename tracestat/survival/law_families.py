@@ -7,6 +7,7 @@ classes stand at the top of the file so that fitted objects can be pickled.
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from typing import Any
 
 import autograd.numpy as anp
@@ -35,7 +36,7 @@ _NEAR_LOGNORMAL = 0.02
 _FURTHEST = 30.0  # a scale of e^-30 s is on its way to a limit: the hazard is a power of time
 
 
-class _CountsFitter:
+class _CountsFitter(ABC):
     """A lifelines fitter whose maximum is found by Newton's method.
 
     lifelines begins with a simplex, which takes up to seconds, and where the likelihood has no maximum ends anywhere.
@@ -44,8 +45,9 @@ class _CountsFitter:
     _family: str
     _max_steps = 60
 
+    @abstractmethod
     def _starts(self, times: Floats, entries: Floats, totals: Totals) -> list[Floats]:
-        raise NotImplementedError
+        """Give parameters from which the search may begin, on the working scale."""
 
     def _fit_model(
         self,

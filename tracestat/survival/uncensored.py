@@ -10,11 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri, stdtrit
 
 from tracestat.errors import TracestatError
 from tracestat.resample import sum_by
-from tracestat.survival.clustered import ClusteredCurve
+from tracestat.survival.clustered import ClusteredCurve, widened_variance
 from tracestat.survival.curve import Curve
 
 __all__ = ["uncensored_curve"]
@@ -88,8 +87,7 @@ def _variance(counts: Floats, independent: Floats) -> Floats | None:
     apart = upto - share * total[:, None]
     clustered = np.zeros(share.size)
     np.divide((apart**2).sum(axis=0), (rows * left) ** 2, out=clustered, where=known)
-    widened = float(stdtrit(n_clusters - 1, 0.975) / ndtri(0.975)) ** 2
-    variance: Floats = widened * np.maximum(clustered * n_clusters / (n_clusters - 1), independent)
+    variance = widened_variance(clustered * n_clusters / (n_clusters - 1), independent, n_clusters)
     last = int(np.flatnonzero(known)[-1]) if known.any() else -1
     if last >= 0:
         variance[last + 1 :] = variance[last]

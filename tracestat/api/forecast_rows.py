@@ -1,0 +1,70 @@
+"""From the frame of pauses to the arrays that a forecast is made of, one set per provider."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tracestat.durations import Selection
+from tracestat.durations.forecast import forecast_rows
+from tracestat.forecast.keys import BAND_EDGES, BANDED, band_labels
+from tracestat.forecast.rows import PauseRows
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from tracestat.store import Trace
+
+__all__ = ["rows_by_provider", "rows_of"]
+
+
+def rows_by_provider(trace: Trace, selection: Selection, keys: Sequence[str]) -> dict[str, PauseRows]:
+    """Read the pauses of a selection; a provider that is not named is ``""``.
+
+    Parameters
+    ----------
+    keys : sequence of str
+        Keys to give codes for, of `tracestat.forecast.keys.KEYS`.
+    """
+    import polars as pl
+
+    frame = forecast_rows(trace, selection).with_columns(pl.col("provider").fill_null(""))
+    parts = frame.partition_by("provider", maintain_order=True, as_dict=True)
+    return {str(name): rows_of(part, keys) for (name,), part in sorted(parts.items())}
+
+
+def rows_of(frame: pl.DataFrame, keys: Sequence[str]) -> PauseRows:
+    """Turn the pauses of one provider into arrays."""
+    codes: dict[str, NDArray[np.int64]] = {}
+    names: dict[str, tuple[str | None, ...]] = {}
+    for key in dict.fromkeys(keys):
+        if key in BANDED:
+            value = frame[key].to_numpy()
+            codes[key] = np.where(np.isnan(value), 0, 1 + np.searchsorted(BAND_EDGES, value, side="right"))
+            names[key] = band_labels()
+        else:
+            codes[key], names[key] = _coded(frame[key])
+    return PauseRows(
+        codes,
+        names,
+        session=_coded(frame["session_pk"])[0].astype(np.intp),
+        developer=_coded(frame["developer"])[0].astype(np.intp),
+        started=frame["started_at"].dt.epoch("us").to_numpy() / 1e6,
+        seconds=frame["seconds"].to_numpy(),
+        observed=frame["observed"].to_numpy(),
+    )
+
+
+def _coded(values: pl.Series) -> tuple[NDArray[np.int64], tuple[str | None, ...]]:
+    """Number the values in their order, missing ones last, so that codes do not depend on the order of rows."""
+    import polars as pl
+
+    text = values.cast(pl.String)
+    known = text.unique().drop_nulls().sort()
+    place = pl.Series(range(known.len()), dtype=pl.Int64)
+    codes = text.replace_strict(known, place, default=known.len(), return_dtype=pl.Int64)
+    names: list[str | None] = [*known.to_list(), *([None] if text.null_count() else [])]
+    return codes.to_numpy(), tuple(names)

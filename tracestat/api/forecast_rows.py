@@ -59,7 +59,7 @@ def rows_of(frame: pl.DataFrame, keys: Sequence[str]) -> PauseRows:
 
 
 def _coded(values: pl.Series) -> tuple[NDArray[np.int64], tuple[str | None, ...]]:
-    """Number the values in their order, missing ones last, so that codes do not depend on the order of rows."""
+    """Give numbers to the values in their order, missing ones last: codes must not depend on the order of rows."""
     import polars as pl
 
     text = values.cast(pl.String)

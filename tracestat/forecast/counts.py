@@ -55,4 +55,4 @@ def count_exits(
     exits = np.bincount(place, weights=np.asarray(n_exit, dtype=np.float64), minlength=n_nodes * shape[1])
     ended = np.bincount(place, weights=np.asarray(n_event, dtype=np.float64), minlength=n_nodes * shape[1])
     reached = exits.reshape(shape)[:, ::-1].cumsum(axis=1)[:, ::-1]
-    return Counts(ended.reshape(shape)[:, :n_bins].copy(), reached[:, :n_bins].copy())
+    return Counts(np.asarray(ended.reshape(shape)[:, :n_bins]), np.asarray(reached[:, :n_bins], dtype=np.float64))

@@ -76,7 +76,7 @@ class Curves:
         if beyond.any():
             ratio = np.log(t[beyond] / self.grid.edges[last])
             value[beyond] = self.log_survival[rows[beyond], last] - self.alpha * ratio
-        return value
+        return np.asarray(value)
 
     def _fraction(self, bins: Rows, t: Array) -> Array:
         """Give how far t lies in its closed bin, in the scale in which ln S is linear."""
@@ -131,7 +131,7 @@ class Curves:
         if beyond.any():
             fall = self.log_survival[rows[beyond], last] - target[beyond]
             value[beyond] = e[last] * np.exp(np.minimum(fall / self.alpha, 600.0))
-        return np.maximum(value, start)
+        return np.asarray(np.maximum(value, start))
 
     def integral(
         self, place: ArrayLike, start: ArrayLike, end: ArrayLike, power: Literal[1, 2] = 1, *, log_time: bool = False

@@ -51,4 +51,5 @@ class PointForecast:
 
     def at(self, rows: ArrayLike, elapsed: ArrayLike) -> NDArray[np.float64]:
         """Give the length forecast for some rows that have lasted ``elapsed`` seconds, shape of ``rows``."""
-        return np.maximum(self.seconds[np.asarray(rows)], self.factor * np.asarray(elapsed, dtype=np.float64))
+        least = self.factor * np.asarray(elapsed, dtype=np.float64)
+        return np.asarray(np.maximum(self.seconds[np.asarray(rows)], least))

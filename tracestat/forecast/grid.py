@@ -1,4 +1,4 @@
-"""The bins of a forecast: a log grid with the windows of known deadlines cut in, so that a spike has a bin of its own."""
+"""The bins of a forecast: a log grid with the windows of known deadlines cut in, so that spikes have their own bins."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import pairwise
 
 from tracestat.errors import UsageError
 
@@ -59,7 +60,7 @@ def band_labels() -> tuple[str | None, ...]:
     >>> band_labels()[:3]
     (None, '< 0.05 s', '0.05-0.2 s')
     """
-    inner = (f"{a:g}-{b:g} s" for a, b in zip(BAND_EDGES, BAND_EDGES[1:], strict=False))
+    inner = (f"{a:g}-{b:g} s" for a, b in pairwise(BAND_EDGES))
     return (None, f"< {BAND_EDGES[0]:g} s", *inner, f">= {BAND_EDGES[-1]:g} s")
 
 

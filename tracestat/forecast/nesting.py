@@ -1,4 +1,4 @@
-"""Keys inside keys: which group of which level each row belongs to, and how a key that was not seen falls to its parent.
+"""Keys inside keys: which group of which level a row belongs to, and how a key that was not seen falls to its parent.
 
 Level 0 is the root, which holds everything; level l splits the groups of level l - 1 by one more key.
 """

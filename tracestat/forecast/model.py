@@ -44,6 +44,8 @@ class PathModel:
     last_seen : float
         Longest pause that was fitted, seconds; what a curve says beyond it is extrapolated.
     n_rows : int
+    n_groups : int
+        Sessions within the lowest keys: the groups of the level that serves only the fit.
     """
 
     keys: tuple[str, ...]
@@ -55,6 +57,7 @@ class PathModel:
     alpha: float
     last_seen: float
     n_rows: int
+    n_groups: int = 0
 
     def nodes(self, codes: Sequence[int]) -> tuple[int, ...]:
         """Find the nodes of one path, from the top; it ends before the first key that was not seen.
@@ -89,8 +92,9 @@ class AskedLimit:
     Attributes
     ----------
     tool_class : str or None
+        None stands for all classes together.
     ended, reached : int
-        Pauses that ended on their own limit, of those that reached it.
+        Pauses of one call that ended on their own limit, of those that reached it.
     mass : float
         Share that ends there, ``(ended + 1/2)/(reached + 1)``.
     """
@@ -136,13 +140,17 @@ class ProviderModel:
     single : PathModel or None
         Hierarchy of the rounds with one call: the law of a member of a round with several.
     limits : tuple of AskedLimit
+        Together first, then by tool class; empty where no source tells the limits of calls that ended before them.
     dependence : Dependence or None
+    notes : tuple of str
+        What a reader must know of the fit.
     """
 
     paths: tuple[PathModel, ...]
     single: PathModel | None = None
     limits: tuple[AskedLimit, ...] = ()
     dependence: Dependence | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +168,13 @@ class ForecastModel:
     synthetic : bool
     tracestat : str
         Version that fitted it.
+    rounds, tool_calls, rejected : int
+        Of the trace.
+    where, since, until : str or None
+        Which rows were fitted, as the user wrote it; times are in ``zone``, as are hours and weekdays.
+    rows : str
+        Kind of rows: tool, human or all.
+    zone : str
     """
 
     providers: Mapping[str, ProviderModel]
@@ -167,6 +182,14 @@ class ForecastModel:
     fingerprint: str
     synthetic: bool
     tracestat: str
+    rounds: int = 0
+    tool_calls: int = 0
+    rejected: int = 0
+    where: str | None = None
+    since: str | None = None
+    until: str | None = None
+    rows: str = "tool"
+    zone: str = "UTC"
 
 
 def path_model(tree: ForecastTree, rows: PauseRows) -> PathModel:
@@ -182,4 +205,5 @@ def path_model(tree: ForecastTree, rows: PauseRows) -> PathModel:
         alpha=tree.alpha,
         last_seen=float(rows.seconds.max(initial=0.0)),
         n_rows=rows.size,
+        n_groups=int(tree.shrinkage.counts[-1].reached.shape[0]),
     )

@@ -20,6 +20,7 @@ _CHARTS = {
     "CommandsSummary": ("sections", "draw_commands"),
     "DeadlinesResult": ("deadlines", "draw_deadlines"),
     "FitResult": ("fit", "draw_fit"),
+    "ForecastEvaluation": ("forecast_evaluation", "draw_forecast_evaluation"),
     "HazardResult": ("hazard", "draw_hazard"),
     "KeysResult": ("listing", "draw_keys"),
     "MemoryfulnessResult": ("memoryfulness", "draw_memoryfulness"),

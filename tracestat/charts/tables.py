@@ -29,6 +29,7 @@ _GROUPED = {
 # ... or of (result, how many rows at most)
 _LISTED = {
     "CallsResult": ("table_listing", "calls_tables"),
+    "ForecastEvaluation": ("table_forecast_evaluation", "evaluation_tables"),
     "KeysResult": ("table_listing", "keys_tables"),
     "ReproduceResult": ("table_reproduce", "reproduce_tables"),
     "TimelineResult": ("table_timeline", "timeline_tables"),

@@ -1,0 +1,422 @@
+"""The tables of ``forecast evaluate``: the headline, every method, ours by elapsed time and against each baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tracestat.charts.captions import headline_method, made, titled
+from tracestat.charts.table import Column, Table, label_column
+from tracestat.charts.words import MISSING, bounds, count, counted, joined, p_value, percent, plain, slope
+from tracestat.results import Comparison, ForecastEvaluation, Interval, MethodEvaluation, SplitCounts
+
+__all__ = [
+    "SPLITS",
+    "cut_interval",
+    "evaluation_tables",
+    "group_words",
+    "how_judged",
+    "method_words",
+    "rows_words",
+    "shown_methods",
+    "verdict_words",
+]
+
+SPLITS = {"time": "time split", "developer": "leave-developer-out"}
+_SHORT = {"tool_class": "class", "command_skeleton": "skeleton", "command_class": "command class"}
+_UPPER = ("0.9", "0.95", "0.99", "0.5", "0.1")
+_AT_ONCE = ("0.5", "0.9", "0.95", "0.99")
+_PUBLISHED = "the source states neither landmark, loss nor split"
+_MARK = "* the interval excludes 0"
+_MOST_NAMED = 4
+
+
+def cut_interval(item: Interval | None) -> str:
+    """Write a cut in percent with its interval.
+
+    Examples
+    --------
+    >>> cut_interval(Interval(18.43, 10.2, 30.1)), cut_interval(Interval(-3.61, None, None)), cut_interval(None)
+    ('18.4 [10, 30]', '-3.6', '-')
+    """
+    if item is None or item.value is None:
+        return MISSING
+    pair = bounds((item.low, item.high), lambda x: slope(x, 0))
+    return slope(item.value, 1) if pair == MISSING else f"{slope(item.value, 1)} {pair}"
+
+
+def method_words(name: str, ours: str = "") -> str:
+    """Shorten the keys in the name of a method, and say which one is ours.
+
+    Examples
+    --------
+    >>> method_words("tool_class > command_skeleton"), method_words("a > b", "a > b")
+    ('class > skeleton', 'ours')
+    """
+    if name == ours:
+        return "ours"
+    return plain(" > ".join(_SHORT.get(part, part) for part in name.split(" > ")))
+
+
+def group_words(provider: str, split: str) -> str:
+    """Name a split of a provider."""
+    return f"{plain(provider) or '(none)'}, {SPLITS[split]}"
+
+
+def _label(provider: str, split: str) -> str:
+    """Name a split of a provider where there is little room."""
+    return f"{plain(provider) or '(none)'}, {split}"
+
+
+def rows_words(item: SplitCounts) -> str:
+    """Say what a split trains on and judges by."""
+    least = "" if item.folds == 1 else f"at least, in {item.folds} folds, "
+    parts = [
+        f"trained on {least}{counted(item.train_rows, 'row')} of {counted(item.train_sessions, 'session')}, "
+        f"{counted(item.train_developers, 'developer')}",
+        f"judged by {counted(item.rows, 'row')} of {counted(item.sessions, 'session')}, "
+        f"{counted(item.developers, 'developer')}",
+    ]
+    if item.pinball_left_out:
+        parts.append(f"{counted(item.pinball_left_out, 'censored row')} without a pinball loss")
+    if item.developers_without_training and item.split == "time":
+        parts.append(f"{counted(item.developers_without_training, 'developer')} without a row to train on")
+    return "; ".join(parts)
+
+
+def how_judged(result: ForecastEvaluation) -> list[str]:
+    """Say how the result was made, and what ours is."""
+    tau = f"{result.tau:,.0f} s"
+    return [
+        *made(result.head),
+        f"ours: {method_words(result.ours)}; each row is forecast by a model that saw no row of its session "
+        f"(time split) or of its developer (leave-developer-out); losses of min(T, {tau})",
+    ]
+
+
+def shown_methods(result: ForecastEvaluation, provider: str, split: str) -> tuple[MethodEvaluation, ...]:
+    """Give the methods of one split of one provider, ours last."""
+    methods = result.of(provider, split)
+    return (*(m for m in methods if m.name != result.ours), *(m for m in methods if m.name == result.ours))
+
+
+def evaluation_tables(result: ForecastEvaluation, top: int | None) -> list[Table]:
+    """Give the tables, or one that says why there are none.
+
+    Parameters
+    ----------
+    result : ForecastEvaluation
+    top : int, optional
+        Show so many methods at most, the last ones of the list, ours among them; default all.
+    """
+    head = result.head
+    title = titled("Forecasts of pauses, judged by rows they have not seen", head)
+    caption = how_judged(result)
+    if not result.methods:
+        return [Table(title, caption=(*caption, "nothing to judge"), notes=(*_notes(result), *head.notes))]
+    tables = [_rows(result, title, caption), *_headline(result)]
+    for provider, split in result.groups_of():
+        if result.of(provider, split):
+            tables.append(_methods(result, provider, split, top))
+    tables += [_by_landmark(result)]
+    for provider, split in result.groups_of():
+        some = [item for item in result.against if (item.provider, item.split) == (provider, split)]
+        if some:
+            tables.append(_against(result, some, provider, split))
+    tables += [_coverage(result), *_order(result), _short(result)]
+    last = tables[-1]
+    tables[-1] = Table(last.title, last.columns, last.rows, last.caption, (*last.notes, *head.notes))
+    return tables
+
+
+def _notes(result: ForecastEvaluation) -> list[str]:
+    noted = [item for item in result.counts if item.notes]
+    return [f"{group_words(item.provider, item.split)}: {'; '.join(item.notes)}" for item in noted]
+
+
+def _rows(result: ForecastEvaluation, title: str, caption: Sequence[str]) -> Table:
+    columns = (
+        label_column(),
+        Column("trained\non rows"),
+        Column("sessions"),
+        Column("devel-\nopers"),
+        Column("judged\nby rows"),
+        Column("sessions"),
+        Column("devel-\nopers"),
+        Column("without\npinball"),
+    )
+    rows = tuple(
+        (
+            _label(item.provider, item.split),
+            *map(count, (item.train_rows, item.train_sessions, item.train_developers)),
+            *map(count, (item.rows, item.sessions, item.developers, item.pinball_left_out)),
+        )
+        for item in result.counts
+    )
+    notes = ["without pinball: rows lost from sight before their end and before the losses end"]
+    if any(item.folds > 1 for item in result.counts):
+        notes.append("developer: leave-developer-out; trained on is its smallest fold, and every row is judged once")
+    new = [item for item in result.counts if item.split == "time" and item.developers_without_training]
+    notes += [
+        f"{group_words(item.provider, item.split)}: {counted(item.developers_without_training, 'developer')} of the "
+        "judged have no row to train on"
+        for item in new
+    ]
+    return Table(title, columns, rows, tuple(caption), (*notes, *_notes(result)))
+
+
+def _headline(result: ForecastEvaluation) -> list[Table]:
+    """Give the cut of the quantile error under each definition."""
+    tables = []
+    for provider, split in result.groups_of():
+        cuts = [c for c in result.headline.table if (c.provider, c.split) == (provider, split)]
+        ways = list(dict.fromkeys((c.loss, c.landmarks) for c in cuts))
+        if not cuts:
+            continue
+        found = {(c.loss, c.landmarks, f"{c.quantile:g}"): c.cut for c in cuts}
+        columns = (Column("quantile", "left"), *(Column(_way(*way), "left") for way in ways))
+        rows = tuple(
+            (p, *(cut_interval(found.get((*way, p))) for way in ways))
+            for p in _UPPER
+            if any((*way, p) in found for way in ways)
+        )
+        name = f"Headline: cut of the quantile error by ours, {group_words(provider, split)}"
+        tables.append(Table(titled(name, result.head), columns, rows))
+    if tables:
+        published = result.headline.published
+        method = headline_method(c.cut for c in result.headline.table)
+        mean = "the mean is over the cuts after 0, 1, 4 and 25 s"
+        least, most = (published[name] for name in ("least", "most"))
+        notes = (
+            f"percent of the pinball loss of one curve for all (method global), on ln T or on seconds; {mean}",
+            f"published for Claude: {least:g} to {most:g} % of the upper-quantile error; {_PUBLISHED}",
+            *([method] if method else []),
+        )
+        last = tables[-1]
+        tables[-1] = Table(last.title, last.columns, last.rows, last.caption, notes)
+    return tables
+
+
+def _way(loss: str, landmarks: tuple[float, ...]) -> str:
+    when = "mean" if len(landmarks) > 1 else f"after {landmarks[0]:g} s"
+    return f"{'ln T' if loss == 'log' else 'seconds'},\n{when}"
+
+
+def _marked(item: Interval | None) -> str:
+    """Write a cut with a star where its interval excludes 0."""
+    if item is None or item.value is None:
+        return MISSING
+    sure = item.low is not None and item.high is not None and (item.low > 0 or item.high < 0)
+    return f"{slope(item.value, 1)}{'*' if sure else ' '}"
+
+
+def _methods(result: ForecastEvaluation, provider: str, split: str, top: int | None) -> Table:
+    methods = shown_methods(result, provider, split)
+    kept = methods if top is None else methods[-top:]
+    columns = (
+        label_column("method"),
+        Column("log score"),
+        *(Column(f"p {p[1:]}") for p in _AT_ONCE),
+        Column("p .9 after\n4 s"),
+        Column("p .9 after\n25 s"),
+    )
+    rows = []
+    for m in kept:
+        start, four, later = m.at(0.0), m.at(4.0), m.at(25.0)
+        rows.append(
+            (
+                method_words(m.name, result.ours),
+                MISSING if start is None else slope(start.log_score),
+                *(_marked(start.skill.get(p)) if start else MISSING for p in _AT_ONCE),
+                _marked(four.skill.get("0.9")) if four else MISSING,
+                _marked(later.skill.get("0.9")) if later else MISSING,
+            )
+        )
+    cut = [f"the last {len(kept)} of {len(methods)} methods"] if len(kept) < len(methods) else []
+    notes = (
+        "log score: mean ln P(bin of T), higher is better; p: cut of the pinball loss on ln T at once (after 0 s) "
+        f"against global, percent; {_MARK}",
+        "a point forecast has a median only; intervals: --json and -o FILE",
+    )
+    title = titled(f"Methods, {group_words(provider, split)}", result.head)
+    return Table(title, columns, tuple(rows), tuple(cut), notes)
+
+
+def _own(result: ForecastEvaluation) -> list[MethodEvaluation]:
+    return [m for m in result.methods if m.name == result.ours]
+
+
+def _by_landmark(result: ForecastEvaluation) -> Table:
+    columns = (
+        label_column(),
+        Column("after"),
+        Column("rows"),
+        Column("log\nscore"),
+        *(Column(f"p .{p}", "left") for p in ("5", "9", "95")),
+    )
+    rows = []
+    for m in _own(result):
+        for place, at in enumerate(m.landmarks):
+            rows.append(
+                (
+                    _label(m.provider, m.split) if place == 0 else "",
+                    f"{at.elapsed:g} s",
+                    count(at.n),
+                    slope(at.log_score, 2),
+                    *(cut_interval(at.skill.get(p)) for p in ("0.5", "0.9", "0.95")),
+                )
+            )
+    method = headline_method(item for m in _own(result) for at in m.landmarks for item in at.skill.values())
+    notes = ("p: cut of the pinball loss on ln T against global, percent", *([method] if method else []))
+    return Table(titled("Ours by the time already waited", result.head), columns, tuple(rows), (), notes)
+
+
+def verdict_words(some: Iterable[Comparison]) -> str:
+    """Count the verdicts, and name what ours is worse than.
+
+    Examples
+    --------
+    >>> gain = Interval(0.1, 0.05, 0.2)
+    >>> verdict_words([Comparison("claude", "time", "tool", "log_score", None, 0.0, 2.0, 2.1, gain, None, "better")])
+    'better in 1 of 1 comparisons, cannot tell in 0, worse in 0'
+    """
+    found = list(some)
+    by = {name: [item for item in found if item.verdict == name] for name in ("better", "cannot tell", "worse")}
+    counts = [f"{name} in {len(items)}" for name, items in by.items()]
+    counts[0] += f" of {counted(len(found), 'comparison')}"
+    text = ", ".join(counts)
+    if by["worse"]:
+        named = [f"{method_words(item.baseline)} ({_measure(item)})" for item in by["worse"]]
+        text += f": {joined(named, _MOST_NAMED)}"
+    return text
+
+
+def _measure(item: Comparison) -> str:
+    if item.measure == "log_score":
+        return "log score"
+    what = "ln T" if item.measure == "pinball_log" else "seconds"
+    return f"p {f'{item.quantile:g}'.removeprefix('0')} {what}"
+
+
+def _against(result: ForecastEvaluation, some: Sequence[Comparison], provider: str, split: str) -> Table:
+    """Give the comparison at once, after 0 s, a row per baseline."""
+    start = [item for item in some if item.elapsed == 0]
+    names = list(dict.fromkeys(_measure(item) for item in start))
+    columns = (label_column("ours against"), *(Column(name.replace(" ", "\n", 2), "right") for name in names))
+    rows = []
+    for baseline in dict.fromkeys(item.baseline for item in start):
+        found = {_measure(item): item for item in start if item.baseline == baseline}
+        rows.append((method_words(baseline), *(_gain(found.get(name)) for name in names)))
+    notes = [
+        "log score: gain per row, nats; p: cut of the pinball loss of the baseline, percent; above 0 ours is better; "
+        f"{_MARK}",
+        f"over all elapsed times ours is {verdict_words(some)}",
+    ]
+    title = titled(f"Ours against each baseline, {group_words(provider, split)}", result.head)
+    return Table(title, columns, tuple(rows), (), tuple(notes))
+
+
+def _gain(item: Comparison | None) -> str:
+    if item is None or item.gain.value is None:
+        return MISSING
+    value = slope(item.gain.value) if item.cut is None else slope(item.cut, 1)
+    return f"{value}{' ' if item.verdict == 'cannot tell' else '*'}"
+
+
+def _coverage(result: ForecastEvaluation) -> Table:
+    own = [m for m in _own(result) if m.calibration is not None]
+    shares = list(dict.fromkeys(p for m in own if m.calibration for at in m.calibration.coverage.values() for p in at))
+    columns = (label_column(), Column("after"), *(Column(f"p {p.removeprefix('0')}") for p in shares))
+    rows: list[tuple[str, ...]] = []
+    off: list[str] = []
+    notes = ["share of the rows that had ended by the quantile forecast; where calibrated, it is p"]
+    for m in own:
+        if m.calibration is None:
+            continue
+        name = _label(m.provider, m.split)
+        for place, (elapsed, found) in enumerate(m.calibration.coverage.items()):
+            cells = (slope(found.get(p)) for p in shares)
+            rows.append((name if place == 0 else "", f"{float(elapsed):g} s", *cells))
+        if m.calibration.largest_deviation is not None:
+            off.append(f"{name} {percent(m.calibration.largest_deviation)} ({p_value(m.calibration.p_value)})")
+    if off:
+        notes.append(
+            "a tenth of the forecast distribution should hold 10 % of the rows; furthest from it, with the p of all "
+            f"ten by clusters: {'; '.join(off)}"
+        )
+    return Table(titled("Calibration of ours", result.head), columns, tuple(rows), (), tuple(notes))
+
+
+def _order(result: ForecastEvaluation) -> list[Table]:
+    if not result.order:
+        return []
+    columns = (
+        label_column(),
+        Column("method", "left", "shorten"),
+        Column("pairs\nright", "left"),
+        Column("over LRU,\npoints", "left"),
+        Column("same\nas LRU"),
+        Column("right where\ndifferent"),
+    )
+    rows = []
+    last = ("", "")
+    for item in result.order:
+        who = (item.provider, item.split)
+        rows.append(
+            (
+                _label(*who) if who != last else "",
+                method_words(item.name, result.ours),
+                _share(item.pairs_right),
+                _share(item.over_lru),
+                percent(item.same_as_lru),
+                percent(item.right_where_different),
+            )
+        )
+        last = who
+    pairs = [
+        f"{group_words(*who)}: {counted(next(o.pairs for o in result.order if (o.provider, o.split) == who), 'pair')}"
+        for who in dict.fromkeys((o.provider, o.split) for o in result.order)
+    ]
+    method = headline_method(item.pairs_right for item in result.order)
+    notes = (
+        "of two sessions paused at the same moment, which returns later? LRU says the one that has paused longest; "
+        "censored pairs are out, ties are half right",
+        "; ".join(pairs),
+        *([method] if method else []),
+    )
+    return [Table(titled("Order of return", result.head), columns, tuple(rows), (), notes)]
+
+
+def _share(item: Interval) -> str:
+    return cut_interval(item.times(100.0))
+
+
+def _short(result: ForecastEvaluation) -> Table:
+    """Say in words what the tables give."""
+    published = result.headline.published
+    least, most = published["least"], published["most"]
+    lines = []
+    for name, cut in result.headline.upper_quantile_cut.get("provider", {}).items():
+        if cut.value is None:
+            continue
+        where = "within" if least <= cut.value <= most else ("below" if cut.value < least else "above")
+        lines.append(
+            f"{plain(name) or '(none)'}: the upper-quantile error is cut by {cut_interval(cut)} %, {where} the "
+            f"published {least:g} to {most:g} % (p .9, ln T, mean of four landmarks, "
+            f"{SPLITS[_headline_split(result)]})"
+        )
+    upper = [c for c in result.headline.table if c.quantile >= 0.9 and c.cut.value is not None]
+    inside = [c for c in upper if c.cut.value is not None and least <= c.cut.value <= most]
+    if upper:
+        lines.append(
+            f"of {counted(len(upper), 'way', 'ways')} to define it (provider, split, loss, landmark, quantile .9, .95, "
+            f".99) {len(inside)} lie within {least:g} to {most:g} %"
+        )
+    for provider, split in result.groups_of():
+        some = [item for item in result.against if (item.provider, item.split) == (provider, split)]
+        if some:
+            lines.append(f"{group_words(provider, split)}: against the baselines ours is {verdict_words(some)}")
+    return Table(titled("In short", result.head), caption=tuple(lines))
+
+
+def _headline_split(result: ForecastEvaluation) -> str:
+    return "developer" if result.split == "developer" else "time"

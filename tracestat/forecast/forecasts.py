@@ -23,11 +23,14 @@ class CurveForecast:
     curves : Curves
     place : ndarray of int, shape (N,)
         Which curve each row has.
+    note : str or None
+        What a reader must know of this fit.
     """
 
     name: str
     curves: Curves
     place: NDArray[np.intp]
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

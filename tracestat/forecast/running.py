@@ -45,9 +45,13 @@ def running_means(past: PauseRows, rows: PauseRows, key: str = "tool") -> tuple[
     [[1.0, 4.0, 3.0], [1.0, 4.0, 3.0]]
     """
     known = past.take(past.observed)
-    own = _before(known, rows, known.codes[key], rows.codes[key])
-    all_tools = np.zeros(known.size, dtype=np.int64), np.zeros(rows.size, dtype=np.int64)
-    anything = _before(known, rows, *all_tools)
+    ends = _ticks(known.started) + _ticks(known.seconds)
+    # several that end at one instant: by start, so that the order of rows does not matter
+    order = np.lexsort((known.started, ends))
+    d, tools = known.seconds[order], known.codes[key][order]
+    n_ended = np.searchsorted(ends[order], _ticks(rows.started))
+    own = _before(d, tools, rows.codes[key], n_ended)
+    anything = _before(d, np.zeros_like(tools), np.zeros(rows.size, dtype=np.int64), n_ended)
     mean, moving = (
         np.where(np.isnan(mine), np.where(np.isnan(any_tool), _COLD, any_tool), mine)
         for mine, any_tool in zip(own, anything, strict=True)
@@ -55,39 +59,25 @@ def running_means(past: PauseRows, rows: PauseRows, key: str = "tool") -> tuple[
     return mean, moving
 
 
-def _before(
-    past: PauseRows, rows: PauseRows, groups: NDArray[np.int64], wanted: NDArray[np.int64]
-) -> tuple[Array, Array]:
-    """Give the two means over the ends of the group before each start; NaN where there are none."""
-    starts, ends = _ticks(rows.started), _ticks(past.started) + _ticks(past.seconds)
-    # several that end at one instant: by start, so that the order of rows does not matter
-    order = np.lexsort((past.started, ends, groups))
-    groups, ends, d = groups[order], ends[order], past.seconds[order]
-    first = np.searchsorted(groups, wanted)
-    place = _last_before(groups, ends, wanted, starts)
-    none = place < first
-    if not d.size:
-        nothing = np.full(rows.size, np.nan)
-        return nothing, nothing.copy()
-    head = np.searchsorted(groups, groups)
-    mean = _cumulated(d, head) / (np.arange(d.size) - head + 1)
-    at = np.maximum(place, 0)
-    return np.where(none, np.nan, mean[at]), np.where(none, np.nan, _moving(d, head)[at])
-
-
 def _ticks(seconds: Array) -> NDArray[np.int64]:
     """Give whole microseconds, the clock of the store, so that an end and a start at one instant compare as equal."""
     return np.rint(seconds * 1e6).astype(np.int64)
 
 
-def _last_before(
-    groups: NDArray[np.int64], ends: NDArray[np.int64], wanted: NDArray[np.int64], starts: NDArray[np.int64]
-) -> NDArray[np.intp]:
-    """Find the last of the sorted ends of a row's group that lies before its start; before the group if none does."""
-    times = np.unique(ends)
-    scale = np.int64(times.size + 1)
-    known = groups * scale + np.searchsorted(times, ends)
-    return np.searchsorted(known, wanted * scale + np.searchsorted(times, starts)) - 1
+def _before(
+    d: Array, groups: NDArray[np.int64], wanted: NDArray[np.int64], n_ended: NDArray[np.intp]
+) -> tuple[Array, Array]:
+    """Give both means over those of the first ``n_ended`` that are of the group wanted; NaN where there are none."""
+    if not d.size:
+        return np.full(wanted.size, np.nan), np.full(wanted.size, np.nan)
+    order = np.argsort(groups, kind="stable")
+    d, groups = d[order], groups[order]
+    last = np.searchsorted(groups * d.size + order, wanted * d.size + n_ended) - 1
+    none = last < np.searchsorted(groups, wanted)
+    head = np.searchsorted(groups, groups)
+    mean = _cumulated(d, head) / (np.arange(d.size) - head + 1)
+    at = np.maximum(last, 0)
+    return np.where(none, np.nan, mean[at]), np.where(none, np.nan, _moving(d, head)[at])
 
 
 def _cumulated(d: Array, head: NDArray[np.intp]) -> Array:

@@ -1,18 +1,49 @@
-"""Whether a forecast means what it says: where the rows fall in it, and survival at fixed horizons."""
+"""Whether a forecast means what it says: where the rows fall in it, and survival at fixed horizons.
+
+The probability integral transform of a row (its PIT) is the share of its forecast below what happened; over many rows
+it is uniform where forecasts are calibrated. Curves on a grid are continuous, so it jumps nowhere but at tau, where
+all that lasts longer is one outcome: there, in place of one random value, a row is spread over its whole jump.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import chdtrc, fdtrc
 
-__all__ = ["HORIZONS", "LEVELS", "PIT_EDGES", "CalibrationSums", "DCalibration"]
+from tracestat.errors import TracestatError
+from tracestat.forecast.curves import Curves
+from tracestat.forecast.rows import PauseRows
+from tracestat.forecast.scores import TAU
+from tracestat.forecast.session_sums import SessionSums
+from tracestat.resample import sum_by
+from tracestat.survival.curve import kaplan_meier, kaplan_meier_counts
+
+__all__ = [
+    "HORIZONS",
+    "LEVELS",
+    "PIT_EDGES",
+    "CalibrationSums",
+    "DCalibration",
+    "coverage",
+    "d_calibration",
+    "horizon_sums",
+    "observed_survival",
+    "pit",
+    "pit_sums",
+]
 
 Array = NDArray[np.float64]
 LEVELS = (0.1, 0.5, 0.9, 0.95, 0.99)
 PIT_EDGES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
 HORIZONS = (0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 30.0, 45.0, 60.0, 120.0, 300.0, 600.0, 1800.0)
+_FINE = 1000
+_TENTHS = 10
+# which bin of PIT_EDGES each thousandth lies in
+_BIN = np.searchsorted(PIT_EDGES, (np.arange(_FINE) + 0.5) / _FINE, side="right") - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +57,7 @@ class CalibrationSums:
     events, censored : ndarray, shape (L, 1000)
         Ends and censorings per thousandth of the PIT, for Kaplan-Meier.
     survival : ndarray, shape (S, H)
-        Sum of the forecast P(T > h), at the start of the pause.
+        Sum of the forecast P(T > h), at the start of the pause, over the rows with T > 0.
     brier : ndarray, shape (S, H)
         Sum of (P(T > h) - I[T > h])^2 over the rows known at h.
     n_known : ndarray of int, shape (S, H)
@@ -39,6 +70,24 @@ class CalibrationSums:
     survival: Array
     brier: Array
     n_known: NDArray[np.int64]
+
+    @classmethod
+    def empty(cls, n_sessions: int, n_landmarks: int) -> CalibrationSums:
+        """Give sums of no rows, to be filled."""
+        fine, horizons = (n_landmarks, _FINE), (n_sessions, len(HORIZONS))
+        return cls(
+            np.zeros((n_sessions, n_landmarks, len(PIT_EDGES) - 1)),
+            np.zeros(fine),
+            np.zeros(fine),
+            np.zeros(horizons),
+            np.zeros(horizons),
+            np.zeros(horizons, dtype=np.int64),
+        )
+
+    @classmethod
+    def added(cls, parts: Sequence[CalibrationSums]) -> CalibrationSums:
+        """Add the sums of several folds up."""
+        return cls(*(np.sum([getattr(part, f.name) for part in parts], axis=0) for f in fields(cls)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +105,10 @@ class DCalibration:
     statistic, p_value : float
         Chi-square with 9 degrees of freedom as if rows were independent: p is too small for clustered rows.
     clustered_p_value : float or None
-        By the Wald statistic with the covariance of the clusters; None with too few of them.
+        By the Wald statistic with the covariance of the clusters, F with 9 and G - 9 degrees of freedom; None with
+        fewer than 20 clusters or where a tenth is empty in all of them.
+    n_clusters : int
+        The G.
     """
 
     n: float
@@ -65,3 +117,181 @@ class DCalibration:
     statistic: float
     p_value: float
     clustered_p_value: float | None
+    n_clusters: int
+
+
+def pit(laws: Curves, place: ArrayLike, seconds: ArrayLike, tau: float = TAU) -> Array:
+    """Give F(min(T, tau)) given T > s, the lower end of the jump for a row that lasts to tau.
+
+    Parameters
+    ----------
+    laws : Curves
+        Given T > s, see `tracestat.forecast.scores.given`.
+    place : array_like of int, shape (N,)
+        Which law.
+    seconds : array_like, shape (N,)
+        The T, above s.
+    tau : float
+
+    Returns
+    -------
+    ndarray, shape (N,)
+        In [0, 1].
+    """
+    y = np.minimum(np.asarray(seconds, dtype=np.float64), tau)
+    return np.asarray(-np.expm1(np.minimum(laws.log_survival_at(place, y), 0.0)))
+
+
+def pit_sums(
+    sums: CalibrationSums,
+    landmark: int,
+    values: Array,
+    seconds: Array,
+    observed: NDArray[np.bool_],
+    sessions: SessionSums,
+    tau: float = TAU,
+) -> None:
+    """Put the PIT of the rows at one landmark into ``sums``.
+
+    Parameters
+    ----------
+    sums : CalibrationSums
+        Changed in place.
+    landmark : int
+        Number of the landmark.
+    values, seconds, observed : ndarray, shape (N,)
+        PIT (`pit`), length and whether the end was seen, of rows in the order of ``sessions``.
+    sessions : SessionSums
+    tau : float
+    """
+    n_bins = len(PIT_EDGES) - 1
+    fine = np.minimum((values * _FINE).astype(np.intp), _FINE - 1)
+    at_tau = seconds >= tau
+    sure = observed & ~at_tau
+    place = sessions.session[sure] * n_bins + _BIN[fine[sure]]
+    mass = np.bincount(place, minlength=sessions.n_sessions * n_bins).reshape(-1, n_bins).astype(np.float64)
+    spread = np.flatnonzero(~sure)
+    np.add.at(mass, sessions.session[spread], _above(values[spread], np.asarray(PIT_EDGES)))
+    sums.mass[:, landmark] += mass
+    jump = _above(values[at_tau], np.linspace(0, 1, _FINE + 1)).sum(axis=0)
+    sums.events[landmark] += np.bincount(fine[sure], minlength=_FINE) + jump
+    sums.censored[landmark] += np.bincount(fine[~observed & ~at_tau], minlength=_FINE)
+
+
+def _above(values: Array, edges: Array) -> Array:
+    """Spread each row evenly over what lies above its value, shape (n, K)."""
+    low = np.minimum(values, 1 - 1e-12)[:, None]
+    return np.asarray(np.maximum(edges[1:] - np.maximum(edges[:-1], low), 0.0) / (1 - low))
+
+
+def horizon_sums(
+    sums: CalibrationSums,
+    curves: Curves,
+    place: NDArray[np.intp],
+    seconds: Array,
+    observed: NDArray[np.bool_],
+    sessions: SessionSums,
+) -> None:
+    """Put survival at the `HORIZONS`, forecast and happened, into ``sums``; parameters as of `pit_sums`."""
+    everyone = np.arange(curves.size)
+    for k, h in enumerate(HORIZONS):
+        forecast = np.exp(curves.log_survival_at(everyone, h))[place]
+        lasts = seconds > h
+        known = observed | lasts
+        sums.survival[:, k] += sessions.add(forecast)
+        sums.brier[:, k] += sessions.add(np.where(known, (forecast - lasts) ** 2, 0.0))
+        sums.n_known[:, k] += sessions.add(known).astype(np.int64)
+
+
+def observed_survival(rows: PauseRows) -> list[float | None]:
+    """Give the share that lasted beyond each of the `HORIZONS`, by Kaplan-Meier; None without rows.
+
+    Parameters
+    ----------
+    rows : PauseRows
+        Test rows of all folds; those of length 0 are left out, as at the first landmark.
+    """
+    some = rows.seconds > 0
+    if not some.any():
+        return [None] * len(HORIZONS)
+    return [float(s) for s in kaplan_meier(rows.seconds[some], rows.observed[some]).survival_at(HORIZONS)]
+
+
+def coverage(sums: CalibrationSums, landmark: int) -> dict[float, float | None]:
+    """Give, for each of the `LEVELS` p, the share of rows that ended by their forecast p quantile.
+
+    Parameters
+    ----------
+    sums : CalibrationSums
+    landmark : int
+        Number of the landmark.
+
+    Returns
+    -------
+    dict of float to (float or None)
+        By Kaplan-Meier on the PIT, to a thousandth; p itself where the forecast is calibrated. None without rows.
+    """
+    events, censored = sums.events[landmark], sums.censored[landmark]
+    if not events.sum() + censored.sum():
+        return dict.fromkeys(LEVELS)
+    curve = kaplan_meier_counts(np.arange(1, _FINE + 1), events, censored)
+    ended = 1 - curve.survival_at(np.asarray(LEVELS) * _FINE + 0.5)
+    return {p: float(share) for p, share in zip(LEVELS, ended, strict=True)}
+
+
+def d_calibration(sums: CalibrationSums, landmark: int, clusters: NDArray[np.intp]) -> DCalibration | None:
+    """Test whether the PIT is uniform at one landmark.
+
+    Parameters
+    ----------
+    sums : CalibrationSums
+    landmark : int
+        Number of the landmark.
+    clusters : ndarray of int, shape (S,)
+        Cluster of each session: its developer, or itself.
+
+    Returns
+    -------
+    DCalibration or None
+        None without rows.
+
+    References
+    ----------
+    .. [1] Haider, Hoehn, Davis and Greiner (2020), Effective ways to build and evaluate individual survival
+       distributions.
+    """
+    mass = sums.mass[:, landmark]
+    if clusters.shape != mass.shape[:1]:
+        raise TracestatError("D-calibration: one cluster is needed for every session")
+    tenths = np.concatenate([mass[:, : _TENTHS - 1], mass[:, _TENTHS - 1 :].sum(axis=1, keepdims=True)], axis=1)
+    total = tenths.sum(axis=0)
+    n = float(total.sum())
+    if n == 0:
+        return None
+    shares = total / n
+    statistic = float(np.sum((total - n / _TENTHS) ** 2) / (n / _TENTHS))
+    by_cluster = sum_by(tenths, clusters, int(clusters.max()) + 1)
+    by_cluster = by_cluster[by_cluster.sum(axis=1) > 0]
+    return DCalibration(
+        n,
+        tuple(float(s) for s in shares),
+        float(np.abs(shares - 1 / _TENTHS).max()),
+        statistic,
+        float(chdtrc(_TENTHS - 1, statistic)),
+        _clustered_p(by_cluster),
+        by_cluster.shape[0],
+    )
+
+
+def _clustered_p(by_cluster: Array) -> float | None:
+    """Test by Hotelling's T^2 whether the clusters fall evenly into the bins; the last bin follows from the rest."""
+    n_clusters, free = by_cluster.shape[0], _TENTHS - 1
+    if n_clusters < 2 * _TENTHS:
+        return None
+    excess = (by_cluster - by_cluster.sum(axis=1, keepdims=True) / _TENTHS)[:, :free]
+    covariance = np.cov(excess.T) * n_clusters
+    if np.linalg.matrix_rank(covariance) < free:
+        return None
+    total = excess.sum(axis=0)
+    t2 = float(total @ np.linalg.solve(covariance, total))
+    return float(fdtrc(free, n_clusters - free, t2 * (n_clusters - free) / (free * (n_clusters - 1))))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tracestat.forecast.grid import Grid
+from tracestat.forecast.integrals import running_integral
 
 __all__ = ["Curves", "curves_of", "tail_exponent"]
 
@@ -19,7 +20,6 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 _MOST = 1 - 1e-9
 _TINY = 1e-300
-_FLAT = 1e-9
 _ALPHA = (0.3, 3.0)
 
 
@@ -159,11 +159,12 @@ class Curves:
         >>> curves.integral([0], 0, 4).tolist()
         [4.0]
         """
-        rows = np.asarray(place, dtype=np.intp)
-        a = np.broadcast_to(np.asarray(start, dtype=np.float64), rows.shape)
-        b = np.broadcast_to(np.asarray(end, dtype=np.float64), rows.shape)
-        whole = self._whole_bins(power, log_time)
-        return self._up_to(rows, b, whole, power, log_time) - self._up_to(rows, a, whole, power, log_time)
+        rows, a, b = np.broadcast_arrays(np.asarray(place, dtype=np.intp), start, end)
+        used: Curves = self
+        if rows.size < self.size:  # few questions do not pay for the tables of all curves
+            which, rows = np.unique(rows, return_inverse=True)
+            used = Curves(self.grid, self.log_survival[which], self.alpha)
+        return running_integral(used, power, log_time=log_time).between(rows, a, b)
 
     def mean_remaining(self, place: ArrayLike, elapsed: ArrayLike, window: float) -> Array:
         """Give the mean remaining time within a window: int_s^(s + window) S / S(s).
@@ -190,46 +191,6 @@ class Curves:
         rows = np.asarray(place, dtype=np.intp)
         s = np.broadcast_to(np.asarray(elapsed, dtype=np.float64), rows.shape)
         return self.integral(rows, s, s + window) / np.exp(self.log_survival_at(rows, s))
-
-    def _whole_bins(self, power: int, log_time: bool) -> Array:
-        """Give the integral from the first edge used to every edge, for all curves, shape (n, J + 1)."""
-        n, edges = self.log_survival.shape
-        out = np.zeros((n, edges))
-        everyone = np.arange(n)
-        for j in range(1 if log_time else 0, edges - 1):
-            end = np.full(n, self.grid.edges[j + 1])
-            out[:, j + 1] = out[:, j] + self._within(everyone, np.full(n, j), end, power, log_time)
-        return out
-
-    def _up_to(self, rows: Rows, t: Array, whole: Array, power: int, log_time: bool) -> Array:
-        b = self.grid.place(t)
-        if log_time:
-            b = np.maximum(b, 1)
-        return np.asarray(whole[rows, b] + self._within(rows, b, t, power, log_time))
-
-    def _within(self, rows: Rows, bins: Rows, t: Array, power: int, log_time: bool) -> Array:
-        """Integrate from the lower edge of a bin to t inside it."""
-        e, ln = self.grid.edges, _logs(self.grid)
-        last = self.grid.n_bins
-        top = self.log_survival[rows, bins]
-        following = np.minimum(bins + 1, last)
-        fall = top - self.log_survival[rows, following]
-        first, beyond = bins == 0, bins >= last
-        width = np.where(beyond | first, 1.0, ln[following] - ln[np.minimum(bins, last)])
-        beta = np.where(beyond, self.alpha, fall / width)
-        scale = np.exp(power * top)
-        low = np.where(first, 1.0, e[bins])
-        c = (0.0 if log_time else 1.0) - power * beta
-        ratio = np.log(np.maximum(t, _TINY) / low)
-        near = np.abs(c) < _FLAT
-        grown = np.where(near, ratio, np.expm1(np.where(first, 0.0, c * ratio)) / np.where(near, 1.0, c))
-        by_power = scale * (1.0 if log_time else low) * grown
-        if log_time:
-            return np.asarray(by_power)
-        rate = power * np.where(first, fall, 0.0) / e[1]
-        still = rate < _FLAT
-        by_rate = scale * np.where(still, t, -np.expm1(-rate * t) / np.where(still, 1.0, rate))
-        return np.asarray(np.where(first, by_rate, by_power))
 
 
 def _logs(grid: Grid) -> Array:

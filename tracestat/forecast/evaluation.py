@@ -13,15 +13,28 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tracestat.forecast.calibration import CalibrationSums
+from tracestat.errors import TracestatError
+from tracestat.forecast.calibration import CalibrationSums, horizon_sums, pit, pit_sums
+from tracestat.forecast.curves import Curves
 from tracestat.forecast.forecasts import CurveForecast, PointForecast
 from tracestat.forecast.rows import PauseRows
-from tracestat.forecast.scores import LANDMARKS
+from tracestat.forecast.scores import (
+    LANDMARKS,
+    QUANTILES,
+    TAU,
+    given,
+    log_score,
+    log_seconds,
+    threshold_weights,
+    twcrps,
+)
+from tracestat.forecast.session_sums import SessionSums
 
 __all__ = ["DistributionSums", "Loss", "MethodScores", "merge", "score"]
 
 Array = NDArray[np.float64]
 Loss: TypeAlias = Literal["pinball_log", "pinball_seconds", "twcrps", "log_score"]
+_MEDIAN = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +85,7 @@ class MethodScores:
     pinball_seconds: Array
     distribution: DistributionSums | None
 
-    def loss(self, loss: Loss, p: float = 0.5) -> Array:
+    def loss(self, loss: Loss, p: float = _MEDIAN) -> Array:
         """Give the sums of one loss, shape (S, L); lower is better, so the log score comes with its sign turned.
 
         Parameters
@@ -80,20 +93,48 @@ class MethodScores:
         loss : {"pinball_log", "pinball_seconds", "twcrps", "log_score"}
         p : float
             Quantile, for the pinball losses.
+
+        Raises
+        ------
+        TracestatError
+            A loss that the method is not judged by: of a point forecast there is only the pinball at 0.5.
         """
-        raise NotImplementedError
+        if loss in ("pinball_log", "pinball_seconds"):
+            if p not in self.quantiles:
+                raise TracestatError(f"{self.name}: not judged at quantile {p:g}; there is {self.quantiles}")
+            sums: Array = getattr(self, loss)
+            return sums[:, :, self.quantiles.index(p)]
+        if self.distribution is None:
+            raise TracestatError(f"{self.name}: a point forecast has no {loss}; use a pinball loss at 0.5")
+        return -self.distribution.log_score if loss == "log_score" else self.distribution.twcrps
 
     def count(self, loss: Loss) -> NDArray[np.int64]:
         """Give how many rows each of those sums is over, shape (S, L)."""
-        raise NotImplementedError
+        return self.n_known if loss in ("pinball_log", "pinball_seconds") else self.n
 
-    def mean(self, loss: Loss, p: float = 0.5) -> list[float | None]:
+    def mean(self, loss: Loss, p: float = _MEDIAN) -> list[float | None]:
         """Give the mean loss per row at each landmark; None where there is no row."""
-        raise NotImplementedError
+        total, rows = self.loss(loss, p).sum(axis=0), self.count(loss).sum(axis=0)
+        return [float(x / n) if n else None for x, n in zip(total, rows, strict=True)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Landmark:
+    """Rows of a fold that outlast a landmark, in the order of the sessions."""
+
+    elapsed: float
+    rows: NDArray[np.intp]
+    seconds: Array
+    observed: NDArray[np.bool_]
+    all: SessionSums
+    known: NDArray[np.intp]  # among these rows
+    of_known: SessionSums
+    known_seconds: Array
+    known_log: Array
 
 
 def score(forecasts: Sequence[CurveForecast | PointForecast], rows: PauseRows, n_sessions: int) -> list[MethodScores]:
-    """Judge the forecasts of one fold's test rows.
+    """Judge the forecasts of one fold's test rows at the `LANDMARKS` and `QUANTILES`.
 
     Parameters
     ----------
@@ -108,13 +149,112 @@ def score(forecasts: Sequence[CurveForecast | PointForecast], rows: PauseRows, n
     -------
     list of MethodScores
         One per forecast, in their order.
+
+    Notes
+    -----
+    A row takes part at landmark s if T > s, and all is judged of min(T, 3600). See `tracestat.forecast.scores`.
     """
-    raise NotImplementedError
+    order = np.argsort(rows.session, kind="stable")
+    landmarks = [_landmark(rows, order, s, n_sessions) for s in LANDMARKS]
+    n = np.stack([m.all.counts() for m in landmarks], axis=1)
+    n_known = np.stack([m.of_known.counts() for m in landmarks], axis=1)
+    out = []
+    for forecast in forecasts:
+        one = _judge_point if isinstance(forecast, PointForecast) else _judge_curves
+        out.append(one(forecast, landmarks, n, n_known))  # type: ignore[arg-type]
+    return out
 
 
 def merge(folds: Sequence[MethodScores]) -> MethodScores:
-    """Add up what one method lost in several folds, which hold the same S sessions and no row twice."""
-    raise NotImplementedError
+    """Add up what one method lost in several folds, which hold the same S sessions and no row twice.
+
+    Parameters
+    ----------
+    folds : sequence of MethodScores
+        At least one; of one method.
+    """
+    first = folds[0]
+    if any(f.name != first.name or f.quantiles != first.quantiles for f in folds):
+        raise TracestatError("merge: scores of different methods cannot be added")
+    laws = [f.distribution for f in folds if f.distribution is not None]
+    return MethodScores(
+        first.name,
+        first.quantiles,
+        n=np.sum([f.n for f in folds], axis=0),
+        n_known=np.sum([f.n_known for f in folds], axis=0),
+        pinball_log=np.sum([f.pinball_log for f in folds], axis=0),
+        pinball_seconds=np.sum([f.pinball_seconds for f in folds], axis=0),
+        distribution=_merged(laws) if laws else None,
+    )
 
 
-_ = LANDMARKS
+def _merged(laws: Sequence[DistributionSums]) -> DistributionSums:
+    return DistributionSums(
+        twcrps=np.sum([d.twcrps for d in laws], axis=0),
+        log_score=np.sum([d.log_score for d in laws], axis=0),
+        calibration=CalibrationSums.added([d.calibration for d in laws]),
+    )
+
+
+def _landmark(rows: PauseRows, order: NDArray[np.intp], elapsed: float, n_sessions: int) -> _Landmark:
+    here = order[rows.seconds[order] > elapsed]
+    seconds, observed, session = rows.seconds[here], rows.observed[here], rows.session[here]
+    known = np.flatnonzero(observed | (seconds >= TAU))
+    capped = np.minimum(seconds[known], TAU)
+    return _Landmark(
+        elapsed,
+        here,
+        seconds,
+        observed,
+        SessionSums.of(session, n_sessions),
+        known,
+        SessionSums.of(session[known], n_sessions),
+        capped,
+        log_seconds(capped),
+    )
+
+
+def _judge_point(
+    forecast: PointForecast, landmarks: Sequence[_Landmark], n: NDArray[np.int64], n_known: NDArray[np.int64]
+) -> MethodScores:
+    by_log, by_seconds = np.zeros((*n.shape, 1)), np.zeros((*n.shape, 1))
+    for k, m in enumerate(landmarks):
+        x = np.minimum(forecast.at(m.rows[m.known], m.elapsed), TAU)
+        by_seconds[:, k, 0] = m.of_known.pinball(m.known_seconds, x, _MEDIAN)
+        by_log[:, k, 0] = m.of_known.pinball(m.known_log, log_seconds(x), _MEDIAN)
+    return MethodScores(forecast.name, (_MEDIAN,), n, n_known, by_log, by_seconds, None)
+
+
+def _judge_curves(
+    forecast: CurveForecast, landmarks: Sequence[_Landmark], n: NDArray[np.int64], n_known: NDArray[np.int64]
+) -> MethodScores:
+    by_log, by_seconds = np.zeros((*n.shape, len(QUANTILES))), np.zeros((*n.shape, len(QUANTILES)))
+    crps, log = np.zeros(n.shape), np.zeros(n.shape)
+    calibration = CalibrationSums.empty(n.shape[0], len(LANDMARKS))
+    for k, m in enumerate(landmarks):
+        curves, place = _used(forecast.curves, forecast.place[m.rows])
+        laws = given(curves, m.elapsed)
+        known = place[m.known]
+        for q, p in enumerate(QUANTILES):
+            x = np.minimum(curves.quantile(np.arange(curves.size), p, m.elapsed), TAU)
+            by_seconds[:, k, q] = m.of_known.pinball(m.known_seconds, x[known], p)
+            by_log[:, k, q] = m.of_known.pinball(m.known_log, log_seconds(x)[known], p)
+        crps[:, k] = m.all.add(twcrps(threshold_weights(laws, m.elapsed), place, m.seconds, m.observed))
+        log[:, k] = m.all.add(log_score(laws, place, m.seconds, m.observed))
+        pit_sums(calibration, k, pit(laws, place, m.seconds), m.seconds, m.observed, m.all)
+        if k == 0:
+            horizon_sums(calibration, curves, place, m.seconds, m.observed, m.all)
+    return MethodScores(
+        forecast.name, QUANTILES, n, n_known, by_log, by_seconds, DistributionSums(crps, log, calibration)
+    )
+
+
+def _used(curves: Curves, place: NDArray[np.intp]) -> tuple[Curves, NDArray[np.intp]]:
+    """Keep the curves that occur, which may be few of many."""
+    occurs = np.zeros(curves.size, dtype=bool)
+    occurs[place] = True
+    which = np.flatnonzero(occurs)
+    if which.size == curves.size:
+        return curves, place
+    number = np.cumsum(occurs) - 1
+    return Curves(curves.grid, curves.log_survival[which], curves.alpha), number[place]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tracestat.api.curves import survival_curve
     from tracestat.api.deadlines import deadlines
     from tracestat.api.exports import export_tracelab
+    from tracestat.api.forecast_evaluation import evaluate_forecast
     from tracestat.api.hazards import hazard
     from tracestat.api.laws import fit_laws
     from tracestat.api.lifelines_models import to_lifelines
@@ -36,6 +37,7 @@ __all__ = [
     "__version__",
     "calls",
     "deadlines",
+    "evaluate_forecast",
     "export_tracelab",
     "fit_laws",
     "hazard",
@@ -60,6 +62,7 @@ _HOME = {
     "UsageError": ("tracestat.errors", "UsageError"),
     "calls": ("tracestat.api.lists", "calls"),
     "deadlines": ("tracestat.api.deadlines", "deadlines"),
+    "evaluate_forecast": ("tracestat.api.forecast_evaluation", "evaluate_forecast"),
     "export_tracelab": ("tracestat.api.exports", "export_tracelab"),
     "fit_laws": ("tracestat.api.laws", "fit_laws"),
     "hazard": ("tracestat.api.hazards", "hazard"),

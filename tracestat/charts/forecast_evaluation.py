@@ -63,6 +63,7 @@ def draw_forecast_evaluation(result: ForecastEvaluation) -> alt.TopLevelMixin:
         "coverage and tenths are of ours; a tenth of the forecast distribution should hold a tenth of the rows, and "
         "its rows are those after 0 s, censored ones spread over what is left",
         "Brier skill: cut of the squared error of the forecast share still paused after so long, against global",
+        "landmarks and horizons that fewer than 20 judged rows outlast are not drawn; skill below -40 is drawn at -40",
         *head.notes,
     ]
     names = list(dict.fromkeys(m.name for _, methods in drawn for m in methods))

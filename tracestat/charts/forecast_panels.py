@@ -28,7 +28,8 @@ _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down
 _WIDE, _HIGH = 450, 240
 _COVERAGE, _PIT, _HORIZONS = 260, 250, 350
 _QUANTILE = "0.9"
-_LEAST = -60.0
+_LEAST = -40.0
+_ENOUGH_ROWS = 20
 _MEASURED = (("who", "method"), ("at", "at"), ("text", "cut, percent"), ("n", "rows"))
 
 
@@ -61,7 +62,7 @@ def _shape(names: Sequence[str], words: Sequence[str], *, legend: bool = True) -
 
 
 def _cell(who: str, x: str, at: str, item: Interval | None, n: int, *, own: bool) -> Mapping[str, Any] | None:
-    if item is None or item.value is None:
+    if item is None or item.value is None or n < _ENOUGH_ROWS:
         return None
     low, high = (None, None) if not own else (item.low, item.high)
     return {
@@ -137,7 +138,8 @@ def skill_by_landmark(
     for m in methods:
         for at in m.landmarks:
             x = f"{at.elapsed:g} s"
-            marks[x] = None
+            if at.n_pinball >= _ENOUGH_ROWS:
+                marks[x] = None
             cell = _cell(shown[m.name], x, f"after {x}", at.skill.get(_QUANTILE), at.n_pinball, own=m is own)
             cells += [cell] if cell else []
     title = panel_title("Skill of the 0.9 quantile, by the time already waited", [], _WIDE)
@@ -150,11 +152,12 @@ def calibration_panel(own: MethodEvaluation) -> alt.LayerChart | None:
 
     if own.calibration is None:
         return None
+    n = {f"{at.elapsed:g}": at.n for at in own.landmarks}
     cells: list[dict[str, Any]] = [
         {"at": f"{float(elapsed):g} s", "x": p, "y": 100 * (share - float(p)), "share": f"{share:.3f}"}
         for elapsed, shares in own.calibration.coverage.items()
         for p, share in shares.items()
-        if share is not None
+        if share is not None and n.get(elapsed, 0) >= _ENOUGH_ROWS
     ]
     if not cells:
         return None
@@ -214,7 +217,7 @@ def horizon_panel(
         {"who": shown[m.name], "x": float(h), "y": max(score.skill, _LEAST)}
         for m in methods
         for h, score in m.horizons.items()
-        if score.skill is not None
+        if score.skill is not None and (score.observed or 0.0) * m.landmarks[0].n >= _ENOUGH_ROWS
     ]
     if not cells:
         return None

@@ -25,9 +25,13 @@ SPLITS = {"time": "time split", "developer": "leave-developer-out"}
 _SHORT = {"tool_class": "class", "command_skeleton": "skeleton", "command_class": "command class"}
 _UPPER = ("0.9", "0.95", "0.99", "0.5", "0.1")
 _AT_ONCE = ("0.5", "0.9", "0.95", "0.99")
+_PUBLISHED_OF = "claude"
 _PUBLISHED = "the source states neither landmark, loss nor split"
 _MARK = "* the interval excludes 0"
 _MOST_NAMED = 4
+_LRU = "lru"
+_ORDERED = (_LRU, "global", "tool", "effective counts", "mixing k=20", "running mean", "ewma")
+_CLOCKS = {"trace": "as they met", "superposed": "many agents"}
 
 
 def cut_interval(item: Interval | None) -> str:
@@ -69,10 +73,10 @@ def _label(provider: str, split: str) -> str:
 
 def rows_words(item: SplitCounts) -> str:
     """Say what a split trains on and judges by."""
-    least = "" if item.folds == 1 else f"at least, in {item.folds} folds, "
+    least = "" if item.folds == 1 else f", or more, in each of {item.folds} folds"
     parts = [
-        f"trained on {least}{counted(item.train_rows, 'row')} of {counted(item.train_sessions, 'session')}, "
-        f"{counted(item.train_developers, 'developer')}",
+        f"trained on {counted(item.train_rows, 'row')} of {counted(item.train_sessions, 'session')}, "
+        f"{counted(item.train_developers, 'developer')}{least}",
         f"judged by {counted(item.rows, 'row')} of {counted(item.sessions, 'session')}, "
         f"{counted(item.developers, 'developer')}",
     ]
@@ -85,11 +89,11 @@ def rows_words(item: SplitCounts) -> str:
 
 def how_judged(result: ForecastEvaluation) -> list[str]:
     """Say how the result was made, and what ours is."""
-    tau = f"{result.tau:,.0f} s"
+    keys = method_words(" > ".join(result.keys))
     return [
         *made(result.head),
-        f"ours: {method_words(result.ours)}; each row is forecast by a model that saw no row of its session "
-        f"(time split) or of its developer (leave-developer-out); losses of min(T, {tau})",
+        f"ours: {keys}; each row is forecast by a model that saw no row of its session "
+        f"(time split) or of its developer (leave-developer-out); losses of min(T, {result.tau:,.0f} s)",
     ]
 
 
@@ -309,7 +313,7 @@ def _against(result: ForecastEvaluation, some: Sequence[Comparison], provider: s
     notes = [
         "log score: gain per row, nats; p: cut of the pinball loss of the baseline, percent; above 0 ours is better; "
         f"{_MARK}",
-        f"over all elapsed times ours is {verdict_words(some)}",
+        "each by its own 95 % interval, not adjusted for their number; other landmarks: --json and -o FILE",
     ]
     title = titled(f"Ours against each baseline, {group_words(provider, split)}", result.head)
     return Table(title, columns, tuple(rows), (), tuple(notes))
@@ -347,76 +351,84 @@ def _coverage(result: ForecastEvaluation) -> Table:
 
 
 def _order(result: ForecastEvaluation) -> list[Table]:
-    if not result.order:
+    shown = [item for item in result.order if item.pairs and item.name in (*_ORDERED, result.ours)]
+    if not shown:
         return []
     columns = (
         label_column(),
-        Column("method", "left", "shorten"),
-        Column("pairs\nright", "left"),
+        Column("method", "left"),
+        Column("pairs\nright, %", "left"),
         Column("over LRU,\npoints", "left"),
         Column("same\nas LRU"),
         Column("right where\ndifferent"),
     )
     rows = []
-    last = ("", "")
-    for item in result.order:
-        who = (item.provider, item.split)
+    pairs = []
+    last: tuple[str, ...] = ()
+    for item in shown:
+        who = (item.provider, item.split, item.clock)
+        if who != last:
+            rows.append((_label(item.provider, item.split), _CLOCKS[item.clock], "", "", "", ""))
+            pairs.append(f"{_label(item.provider, item.split)}, {_CLOCKS[item.clock]}: {count(item.pairs)}")
+        last = who
+        lru = item.name == _LRU
         rows.append(
             (
-                _label(*who) if who != last else "",
-                method_words(item.name, result.ours),
-                _share(item.pairs_right),
-                _share(item.over_lru),
-                percent(item.same_as_lru),
-                percent(item.right_where_different),
+                "",
+                "LRU" if lru else method_words(item.name, result.ours),
+                cut_interval(item.pairs_right.times(100.0)),
+                MISSING if lru else cut_interval(item.over_lru.times(100.0)),
+                MISSING if lru else percent(item.same_as_lru),
+                MISSING if lru else percent(item.right_where_different),
             )
         )
-        last = who
-    pairs = [
-        f"{group_words(*who)}: {counted(next(o.pairs for o in result.order if (o.provider, o.split) == who), 'pair')}"
-        for who in dict.fromkeys((o.provider, o.split) for o in result.order)
-    ]
-    method = headline_method(item.pairs_right for item in result.order)
+    method = headline_method(item.pairs_right for item in shown)
     notes = (
         "of two sessions paused at the same moment, which returns later? LRU says the one that has paused longest; "
-        "censored pairs are out, ties are half right",
-        "; ".join(pairs),
+        "censored pairs are out, ties are half right; right where different: ties are out",
+        "as they met: pauses that overlap on the trace's own clock; many agents: sessions shifted so that many run at "
+        "once",
+        f"pairs: {'; '.join(pairs)}",
         *([method] if method else []),
     )
     return [Table(titled("Order of return", result.head), columns, tuple(rows), (), notes)]
 
 
-def _share(item: Interval) -> str:
-    return cut_interval(item.times(100.0))
-
-
 def _short(result: ForecastEvaluation) -> Table:
     """Say in words what the tables give."""
-    published = result.headline.published
-    least, most = published["least"], published["most"]
+    least, most = (result.headline.published[name] for name in ("least", "most"))
     lines = []
     for name, cut in result.headline.upper_quantile_cut.get("provider", {}).items():
         if cut.value is None:
             continue
-        where = "within" if least <= cut.value <= most else ("below" if cut.value < least else "above")
+        where = ""
+        if name == _PUBLISHED_OF:
+            place = "within" if least <= cut.value <= most else "below" if cut.value < least else "above"
+            where = f", {place} the published {least:g} to {most:g} %"
         lines.append(
-            f"{plain(name) or '(none)'}: the upper-quantile error is cut by {cut_interval(cut)} %, {where} the "
-            f"published {least:g} to {most:g} % (p .9, ln T, mean of four landmarks, "
-            f"{SPLITS[_headline_split(result)]})"
+            f"{plain(name) or '(none)'}: the upper-quantile error is cut by {cut_interval(cut)} %{where} (p .9, ln T, "
+            f"mean of four landmarks, {SPLITS['developer' if result.split == 'developer' else 'time']})"
         )
-    upper = [c for c in result.headline.table if c.quantile >= 0.9 and c.cut.value is not None]
-    inside = [c for c in upper if c.cut.value is not None and least <= c.cut.value <= most]
-    if upper:
+    upper = [c for c in result.headline.table if c.quantile >= 0.9 and c.provider == _PUBLISHED_OF]
+    known = [c.cut.value for c in upper if c.cut.value is not None]
+    if known:
+        inside = sum(least <= value <= most for value in known)
         lines.append(
-            f"of {counted(len(upper), 'way', 'ways')} to define it (provider, split, loss, landmark, quantile .9, .95, "
-            f".99) {len(inside)} lie within {least:g} to {most:g} %"
+            f"{_PUBLISHED_OF}: of {counted(len(known), 'way')} to define it (split, loss, landmark, quantile .9, .95, "
+            f".99) {inside} lie within {least:g} to {most:g} %, {sum(value < least for value in known)} below, "
+            f"{sum(value > most for value in known)} above"
         )
     for provider, split in result.groups_of():
         some = [item for item in result.against if (item.provider, item.split) == (provider, split)]
         if some:
-            lines.append(f"{group_words(provider, split)}: against the baselines ours is {verdict_words(some)}")
+            lines.append(f"{group_words(provider, split)}: {_against_words(some)}")
     return Table(titled("In short", result.head), caption=tuple(lines))
 
 
-def _headline_split(result: ForecastEvaluation) -> str:
-    return "developer" if result.split == "developer" else "time"
+def _against_words(some: Sequence[Comparison]) -> str:
+    """Say by which measures ours is better than every baseline, and how the verdicts at all landmarks fall."""
+    start = [item for item in some if item.elapsed == 0 and item.gain.value is not None]
+    names = dict.fromkeys(map(_measure, start))
+    clean = [name for name in names if all(item.verdict == "better" for item in start if _measure(item) == name)]
+    said = f"at once, ours is better than every baseline by {joined(clean, len(names))}; " if clean else ""
+    return f"{said}over all landmarks {verdict_words(some)}"

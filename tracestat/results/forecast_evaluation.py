@@ -236,6 +236,8 @@ class OrderEvaluation:
 
     Attributes
     ----------
+    clock : {"trace", "superposed"}
+        Pairs that were paused at the same moment, or those of sessions shifted so that many run at once.
     pairs : int
     pairs_right : Interval
         Share of the pairs.
@@ -250,6 +252,7 @@ class OrderEvaluation:
     name: str
     provider: str
     split: str
+    clock: Literal["trace", "superposed"]
     pairs: int
     pairs_right: Interval
     same_as_lru: float | None
@@ -267,9 +270,11 @@ class ForecastEvaluation(Result):
     tau : float
         Losses are those of min(T, tau), seconds.
     ours : str
-        Name of the method that is compared with the others: its keys, from the top.
+        Name of the method that is compared with the others.
+    keys : tuple of str
+        Its keys, from the top.
     draws : int
-        Bootstrap samples behind each interval; 0 for none.
+        Bootstrap samples behind each interval; 0 where it is the jackknife's.
     counts : tuple of SplitCounts
     methods : tuple of MethodEvaluation
     against : tuple of Comparison
@@ -280,6 +285,7 @@ class ForecastEvaluation(Result):
     split: str
     tau: float
     ours: str
+    keys: tuple[str, ...]
     draws: int
     counts: tuple[SplitCounts, ...]
     methods: tuple[MethodEvaluation, ...]
@@ -336,6 +342,7 @@ class ForecastEvaluation(Result):
             }
         for order in self.order:
             who = {"part": "order", "provider": order.provider, "split": order.split, "method": order.name}
+            who["says"] = f"{order.clock} clock"
             n = float(order.pairs)
             yield {**who, "measure": "pairs_right", "n": n, **_cells(order.pairs_right)}
             yield {**who, "measure": "over_lru", "n": n, **_cells(order.over_lru)}

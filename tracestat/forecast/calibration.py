@@ -120,7 +120,9 @@ class DCalibration:
     n_clusters: int
 
 
-def pit(laws: Curves, place: ArrayLike, seconds: ArrayLike, tau: float = TAU) -> Array:
+def pit(
+    laws: Curves, place: ArrayLike, seconds: ArrayLike, tau: float = TAU, bins: NDArray[np.intp] | None = None
+) -> Array:
     """Give F(min(T, tau)) given T > s, the lower end of the jump for a row that lasts to tau.
 
     Parameters
@@ -132,6 +134,8 @@ def pit(laws: Curves, place: ArrayLike, seconds: ArrayLike, tau: float = TAU) ->
     seconds : array_like, shape (N,)
         The T, above s.
     tau : float
+    bins : ndarray of int, shape (N,), optional
+        Bins of ``min(T, tau)``, where they are known already.
 
     Returns
     -------
@@ -139,7 +143,7 @@ def pit(laws: Curves, place: ArrayLike, seconds: ArrayLike, tau: float = TAU) ->
         In [0, 1].
     """
     y = np.minimum(np.asarray(seconds, dtype=np.float64), tau)
-    return np.asarray(-np.expm1(np.minimum(laws.log_survival_at(place, y), 0.0)))
+    return np.asarray(-np.expm1(np.minimum(laws.log_survival_at(place, y, bins), 0.0)))
 
 
 def pit_sums(
@@ -193,14 +197,20 @@ def horizon_sums(
     sessions: SessionSums,
 ) -> None:
     """Put survival at the `HORIZONS`, forecast and happened, into ``sums``; parameters as of `pit_sums`."""
-    everyone = np.arange(curves.size)
+    everyone, n = np.arange(curves.size), sessions.n_sessions
+    rows, ends_unseen = sessions.counts(), np.flatnonzero(~observed)
+    lasting = np.arange(seconds.size)
     for k, h in enumerate(HORIZONS):
-        forecast = np.exp(curves.log_survival_at(everyone, h))[place]
-        lasts = seconds > h
-        known = observed | lasts
-        sums.survival[:, k] += sessions.add(forecast)
-        sums.brier[:, k] += sessions.add(np.where(known, (forecast - lasts) ** 2, 0.0))
-        sums.n_known[:, k] += sessions.add(known).astype(np.int64)
+        forecast = np.exp(curves.log_survival_at(everyone, h))
+        # (f - I)^2 = f^2 + I (1 - 2 f): the rows that last are few
+        lasting = lasting[seconds[lasting] > h]
+        unknown = ends_unseen[seconds[ends_unseen] <= h]
+        of_rows, of_lasting, of_unknown = forecast[place], forecast[place[lasting]], forecast[place[unknown]]
+        sums.survival[:, k] += sessions.add(of_rows)
+        sums.brier[:, k] += sessions.add(of_rows**2)
+        sums.brier[:, k] += np.bincount(sessions.session[lasting], 1 - 2 * of_lasting, minlength=n)
+        sums.brier[:, k] -= np.bincount(sessions.session[unknown], of_unknown**2, minlength=n)
+        sums.n_known[:, k] += rows - np.bincount(sessions.session[unknown], minlength=n)
 
 
 def observed_survival(rows: PauseRows) -> list[float | None]:

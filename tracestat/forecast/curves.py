@@ -45,7 +45,7 @@ class Curves:
         """Number of curves."""
         return int(self.log_survival.shape[0])
 
-    def log_survival_at(self, place: ArrayLike, seconds: ArrayLike) -> Array:
+    def log_survival_at(self, place: ArrayLike, seconds: ArrayLike, bins: Rows | None = None) -> Array:
         """Give ln P(T > t), a curve and a time per row.
 
         Parameters
@@ -54,6 +54,8 @@ class Curves:
             Which curve.
         seconds : array_like, shape (N,) or ()
             Times t, not negative.
+        bins : ndarray of int, shape (N,), optional
+            Their bins, from :meth:`Grid.place`, where they are known already.
 
         Returns
         -------
@@ -68,10 +70,11 @@ class Curves:
         rows = np.asarray(place, dtype=np.intp)
         t = np.broadcast_to(np.asarray(seconds, dtype=np.float64), rows.shape)
         last = self.grid.n_bins
-        b = self.grid.place(t)
+        b = self.grid.place(t) if bins is None else bins
         inner = np.minimum(b, last - 1)
-        low = self.log_survival[rows, inner]
-        value = low + self._fraction(inner, t) * (self.log_survival[rows, inner + 1] - low)
+        flat, here = self.log_survival.ravel(), rows * (last + 1) + inner
+        low = flat[here]
+        value = low + self._fraction(inner, t) * (flat[here + 1] - low)
         beyond = b >= last
         if beyond.any():
             ratio = np.log(t[beyond] / self.grid.edges[last])
@@ -123,7 +126,7 @@ class Curves:
         inner = np.minimum(low, last - 1)
         top, bottom = self.log_survival[rows, inner], self.log_survival[rows, inner + 1]
         falls = bottom < top
-        share_of_bin = np.where(falls, (target - top) / np.where(falls, bottom - top, 1.0), 0.0)
+        share_of_bin = np.where(falls, np.minimum((target - top) / np.where(falls, bottom - top, 1.0), 1.0), 0.0)
         e, ln = self.grid.edges, _logs(self.grid)
         inside = np.exp(ln[inner] + share_of_bin * (ln[inner + 1] - ln[inner]))
         value = np.where(inner == 0, share_of_bin * e[1], inside)

@@ -29,11 +29,26 @@ from tracestat.forecast.scores import (
     twcrps,
 )
 from tracestat.forecast.session_sums import SessionSums
+from tracestat.forecast.skill import error_cut, paired_difference
+from tracestat.results import Interval
 
-__all__ = ["DistributionSums", "Loss", "MethodScores", "merge", "score"]
+__all__ = [
+    "HEADLINE_LANDMARKS",
+    "DistributionSums",
+    "Loss",
+    "MethodScores",
+    "developer_of_session",
+    "difference",
+    "headline_cut",
+    "merge",
+    "score",
+    "skill",
+]
 
 Array = NDArray[np.float64]
+Bins = NDArray[np.intp]
 Loss: TypeAlias = Literal["pinball_log", "pinball_seconds", "twcrps", "log_score"]
+HEADLINE_LANDMARKS = LANDMARKS[:4]
 _MEDIAN = 0.5
 
 
@@ -158,10 +173,16 @@ def score(forecasts: Sequence[CurveForecast | PointForecast], rows: PauseRows, n
     landmarks = [_landmark(rows, order, s, n_sessions) for s in LANDMARKS]
     n = np.stack([m.all.counts() for m in landmarks], axis=1)
     n_known = np.stack([m.of_known.counts() for m in landmarks], axis=1)
-    out = []
+    out, bins = [], dict[bytes, list[Bins]]()
     for forecast in forecasts:
-        one = _judge_point if isinstance(forecast, PointForecast) else _judge_curves
-        out.append(one(forecast, landmarks, n, n_known))  # type: ignore[arg-type]
+        if isinstance(forecast, PointForecast):
+            out.append(_judge_point(forecast, landmarks, n, n_known))
+            continue
+        grid = forecast.curves.grid
+        placed = bins.setdefault(grid.edges.tobytes(), [])
+        if not placed:
+            placed.extend(grid.place(np.minimum(m.seconds, TAU)) for m in landmarks)
+        out.append(_judge_curves(forecast, landmarks, placed, n, n_known))
     return out
 
 
@@ -186,6 +207,85 @@ def merge(folds: Sequence[MethodScores]) -> MethodScores:
         pinball_seconds=np.sum([f.pinball_seconds for f in folds], axis=0),
         distribution=_merged(laws) if laws else None,
     )
+
+
+def developer_of_session(rows: PauseRows, n_sessions: int) -> NDArray[np.intp]:
+    """Give the developer of each session, shape (n_sessions,); 0 for one without rows, which weighs nothing."""
+    out = np.zeros(n_sessions, dtype=np.intp)
+    out[rows.session] = rows.developer
+    return out
+
+
+def headline_cut(
+    model: MethodScores,
+    baseline: MethodScores,
+    developer: NDArray[np.intp],
+    p: float = 0.9,
+    loss: Literal["pinball_log", "pinball_seconds"] = "pinball_log",
+    *,
+    elapsed: Sequence[float] = HEADLINE_LANDMARKS,
+    draws: int = 0,
+    seed: int = 0,
+) -> Interval:
+    """Give the upper-quantile error cut, 100 (1 - mean over landmarks of [sum rho_p model / sum rho_p baseline]).
+
+    Parameters
+    ----------
+    model, baseline : MethodScores
+        Of the same rows.
+    developer : ndarray of int, shape (S,)
+        From `developer_of_session`.
+    p : float
+        Quantile.
+    loss : {"pinball_log", "pinball_seconds"}
+    elapsed : sequence of float
+        Which of the `LANDMARKS`; one of them for its skill alone.
+    draws, seed
+        As in `tracestat.forecast.skill.error_cut`.
+
+    Returns
+    -------
+    Interval
+        Percent, by session and by developer; no value where a landmark has no rows.
+    """
+    at = [LANDMARKS.index(s) for s in elapsed]
+    return error_cut(model.loss(loss, p)[:, at], baseline.loss(loss, p)[:, at], developer, draws=draws, seed=seed)
+
+
+def skill(
+    model: MethodScores,
+    baseline: MethodScores,
+    developer: NDArray[np.intp],
+    loss: Loss,
+    elapsed: float,
+    p: float = _MEDIAN,
+    *,
+    draws: int = 0,
+    seed: int = 0,
+) -> Interval:
+    """Give 100 (1 - sum loss of the model / sum loss of the baseline) at one landmark; parameters as `headline_cut`."""
+    at = LANDMARKS.index(elapsed)
+    return error_cut(model.loss(loss, p)[:, at], baseline.loss(loss, p)[:, at], developer, draws=draws, seed=seed)
+
+
+def difference(
+    a: MethodScores,
+    b: MethodScores,
+    developer: NDArray[np.intp],
+    loss: Loss,
+    elapsed: float = 0.0,
+    p: float = _MEDIAN,
+    *,
+    draws: int = 0,
+    seed: int = 0,
+) -> Interval:
+    """Give the mean loss of A minus that of B per row at one landmark, below 0 where A is better.
+
+    Significantly worse is an interval above 0. Parameters as `headline_cut`.
+    """
+    at = LANDMARKS.index(elapsed)
+    lost_a, lost_b, n = a.loss(loss, p)[:, at], b.loss(loss, p)[:, at], a.count(loss)[:, at]
+    return paired_difference(lost_a, lost_b, n, developer, draws=draws, seed=seed)
 
 
 def _merged(laws: Sequence[DistributionSums]) -> DistributionSums:
@@ -226,7 +326,11 @@ def _judge_point(
 
 
 def _judge_curves(
-    forecast: CurveForecast, landmarks: Sequence[_Landmark], n: NDArray[np.int64], n_known: NDArray[np.int64]
+    forecast: CurveForecast,
+    landmarks: Sequence[_Landmark],
+    bins: Sequence[Bins],
+    n: NDArray[np.int64],
+    n_known: NDArray[np.int64],
 ) -> MethodScores:
     by_log, by_seconds = np.zeros((*n.shape, len(QUANTILES))), np.zeros((*n.shape, len(QUANTILES)))
     crps, log = np.zeros(n.shape), np.zeros(n.shape)
@@ -239,9 +343,9 @@ def _judge_curves(
             x = np.minimum(curves.quantile(np.arange(curves.size), p, m.elapsed), TAU)
             by_seconds[:, k, q] = m.of_known.pinball(m.known_seconds, x[known], p)
             by_log[:, k, q] = m.of_known.pinball(m.known_log, log_seconds(x)[known], p)
-        crps[:, k] = m.all.add(twcrps(threshold_weights(laws, m.elapsed), place, m.seconds, m.observed))
-        log[:, k] = m.all.add(log_score(laws, place, m.seconds, m.observed))
-        pit_sums(calibration, k, pit(laws, place, m.seconds), m.seconds, m.observed, m.all)
+        crps[:, k] = m.all.add(twcrps(threshold_weights(laws, m.elapsed), place, m.seconds, m.observed, bins[k]))
+        log[:, k] = m.all.add(log_score(laws, place, m.seconds, m.observed, bins=bins[k]))
+        pit_sums(calibration, k, pit(laws, place, m.seconds, bins=bins[k]), m.seconds, m.observed, m.all)
         if k == 0:
             horizon_sums(calibration, curves, place, m.seconds, m.observed, m.all)
     return MethodScores(

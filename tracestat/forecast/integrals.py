@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 __all__ = ["RunningIntegral", "running_integral"]
 
 Array = NDArray[np.float64]
-_TINY = 1e-300
 _FLAT = 1e-9
 
 
@@ -57,27 +56,36 @@ class RunningIntegral:
         """
         return np.asarray(self.after(place, start) - self.after(place, end))
 
-    def after(self, place: ArrayLike, seconds: ArrayLike) -> Array:
-        """Integrate from a time to the last edge, below 0 for one beyond it, shape of ``place``."""
+    def after(self, place: ArrayLike, seconds: ArrayLike, bins: NDArray[np.intp] | None = None) -> Array:
+        """Integrate from a time to the last edge, below 0 for one beyond it, shape of ``place``.
+
+        Parameters
+        ----------
+        place, seconds : array_like
+            As of :meth:`between`.
+        bins : ndarray of int, shape (N,), optional
+            The bins of the times, from `Grid.place`, where they are known already.
+        """
         rows = np.asarray(place, dtype=np.intp)
         t = np.broadcast_to(np.asarray(seconds, dtype=np.float64), rows.shape)
         grid, logs = self.curves.grid, self.curves.log_survival
         e, last = grid.edges, grid.n_bins
-        b = np.maximum(grid.place(t), 1 if self.log_time else 0)
+        b = np.maximum(grid.place(t) if bins is None else bins, 1 if self.log_time else 0)
         following = np.minimum(b + 1, last)
         n_edges = last + 1
         at, after = rows * n_edges + b, rows * n_edges + following
         flat = logs.ravel()
         top = flat[at]
         fall = top - flat[after]
-        ratio = np.log(np.maximum(t, _TINY) / np.where(b == 0, 1.0, e[b]))
+        low = e[np.maximum(b, 1)]
+        ratio = np.log(np.maximum(t, low) / low)  # none in the first bin, which goes by its own rule
         widths = np.append(_widths(e), 1.0)
         slope = fall / widths[b]
         beyond = b >= last
         if beyond.any():
             slope[beyond] = self.curves.alpha
         scale = np.exp(self.power * top)
-        value = _by_power(scale, 1.0 if self.log_time else e[b], slope, ratio, self.power, self.log_time)
+        value = _by_power(scale, 1.0 if self.log_time else low, slope, ratio, self.power, self.log_time)
         if not self.log_time:
             first = b == 0
             if first.any():

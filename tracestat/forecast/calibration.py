@@ -8,7 +8,8 @@ all that lasts longer is one outcome: there, in place of one random value, a row
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +20,9 @@ from tracestat.forecast.curves import Curves
 from tracestat.forecast.rows import PauseRows
 from tracestat.forecast.scores import TAU
 from tracestat.forecast.session_sums import SessionSums
+from tracestat.forecast.skill import paired_difference
 from tracestat.resample import sum_by
+from tracestat.results import Interval
 from tracestat.survival.curve import kaplan_meier, kaplan_meier_counts
 
 __all__ = [
@@ -227,7 +230,7 @@ def observed_survival(rows: PauseRows) -> list[float | None]:
     return [float(s) for s in kaplan_meier(rows.seconds[some], rows.observed[some]).survival_at(HORIZONS)]
 
 
-def coverage(sums: CalibrationSums, landmark: int) -> dict[float, float | None]:
+def coverage(sums: CalibrationSums, landmark: int, developer: NDArray[np.intp]) -> dict[float, Interval]:
     """Give, for each of the `LEVELS` p, the share of rows that ended by their forecast p quantile.
 
     Parameters
@@ -235,18 +238,32 @@ def coverage(sums: CalibrationSums, landmark: int) -> dict[float, float | None]:
     sums : CalibrationSums
     landmark : int
         Number of the landmark.
+    developer : ndarray of int, shape (S,)
+        Developer of each session.
 
     Returns
     -------
-    dict of float to (float or None)
-        By Kaplan-Meier on the PIT, to a thousandth; p itself where the forecast is calibrated. None without rows.
+    dict of float to Interval
+        By Kaplan-Meier on the PIT, to a thousandth; p itself where the forecast is calibrated. No value without rows.
+        The bounds are those of the share in ``mass``, around this value: few rows are censored, and so they agree.
     """
     events, censored = sums.events[landmark], sums.censored[landmark]
     if not events.sum() + censored.sum():
-        return dict.fromkeys(LEVELS)
+        return dict.fromkeys(LEVELS, Interval(None))
     curve = kaplan_meier_counts(np.arange(1, _FINE + 1), events, censored)
     ended = 1 - curve.survival_at(np.asarray(LEVELS) * _FINE + 0.5)
-    return {p: float(share) for p, share in zip(LEVELS, ended, strict=True)}
+    mass = sums.mass[:, landmark]
+    below, nothing = np.cumsum(mass, axis=1), np.zeros(mass.shape[0])
+    out = {}
+    for p, share in zip(LEVELS, ended, strict=True):
+        near = paired_difference(below[:, PIT_EDGES.index(p) - 1], nothing, mass.sum(axis=1), developer)
+        moved = near.with_bounds(partial(_moved, by=float(share) - (near.value or 0.0)))
+        out[p] = replace(moved, value=float(share))
+    return out
+
+
+def _moved(bound: float, by: float) -> float:
+    return min(max(bound + by, 0.0), 1.0)
 
 
 def d_calibration(sums: CalibrationSums, landmark: int, clusters: NDArray[np.intp]) -> DCalibration | None:

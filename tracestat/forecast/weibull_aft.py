@@ -81,7 +81,8 @@ def _newton(X: Array, times: Array, late: Array, seen: Array, n: Array, entered:
         slope[-1] += ended.sum() / z[-1]
         bend = start.T @ (start * before[:, None]) - end.T @ (end * passed[:, None])
         bend[-1, -1] -= ended.sum() / z[-1] ** 2
-        step = np.linalg.solve(bend, slope)
+        # columns that say the same share their effect: a class that only one provider has
+        step = np.linalg.lstsq(bend, slope, rcond=1e-12)[0]
         if slope @ step > 0:  # bends up: straight uphill
             step = -slope / np.abs(np.diag(bend)).max()
         # a step is halved until the shape stays above 0 and the likelihood does not fall
@@ -223,7 +224,8 @@ class _Fit:
 
 def _fit(cells: _Cells, provider: str, start: float) -> _Fit | None:
     """Fit the regression against the commonest class and provider; None where that cannot be done."""
-    if cells.rows[cells.provider == provider].sum() < _RARE:
+    own = cells.rows[cells.provider == provider].sum()
+    if own < _RARE or np.unique(cells.seconds[cells.observed > 0]).size < 2:
         return None
     options = {"duration_col": "seconds", "event_col": "observed", "weights_col": "rows", "entry_col": "enters_at"}
     fitter = WeibullAFTFitter()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tracestat.api.deadlines import deadlines
     from tracestat.api.exports import export_tracelab
     from tracestat.api.forecast_evaluation import evaluate_forecast
+    from tracestat.api.forecasts import fit_forecast, load_forecast, save_forecast
     from tracestat.api.hazards import hazard
     from tracestat.api.laws import fit_laws
     from tracestat.api.lifelines_models import to_lifelines
@@ -39,13 +40,16 @@ __all__ = [
     "deadlines",
     "evaluate_forecast",
     "export_tracelab",
+    "fit_forecast",
     "fit_laws",
     "hazard",
     "keys",
+    "load_forecast",
     "memoryfulness",
     "open",
     "reproduce",
     "residual",
+    "save_forecast",
     "session_timeline",
     "summary",
     "summary_section",
@@ -64,13 +68,16 @@ _HOME = {
     "deadlines": ("tracestat.api.deadlines", "deadlines"),
     "evaluate_forecast": ("tracestat.api.forecast_evaluation", "evaluate_forecast"),
     "export_tracelab": ("tracestat.api.exports", "export_tracelab"),
+    "fit_forecast": ("tracestat.api.forecasts", "fit_forecast"),
     "fit_laws": ("tracestat.api.laws", "fit_laws"),
     "hazard": ("tracestat.api.hazards", "hazard"),
     "keys": ("tracestat.api.lists", "keys"),
+    "load_forecast": ("tracestat.api.forecasts", "load_forecast"),
     "memoryfulness": ("tracestat.api.memoryfulness", "memoryfulness"),
     "open": ("tracestat.api.common", "open_trace"),
     "reproduce": ("tracestat.api.reproduce", "reproduce"),
     "residual": ("tracestat.api.residual", "residual"),
+    "save_forecast": ("tracestat.api.forecasts", "save_forecast"),
     "session_timeline": ("tracestat.api.sessions", "session_timeline"),
     "summary": ("tracestat.api.summaries", "summary"),
     "summary_section": ("tracestat.api.sections", "summary_section"),

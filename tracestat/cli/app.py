@@ -14,6 +14,7 @@ from tracestat.cli.deadlines import deadlines
 from tracestat.cli.export import tracelab_command
 from tracestat.cli.fetch import fetch
 from tracestat.cli.fit import fit
+from tracestat.cli.forecast_fit import fit_command
 from tracestat.cli.hazard import hazard
 from tracestat.cli.ingest import ingest
 from tracestat.cli.keys import keys
@@ -86,3 +87,13 @@ app.add_typer(_cache, name="cache")
 _export = typer.Typer(help="Traces for other tools.", epilog=_example("export tracelab trace.duckdb -o trace.jsonl.gz"))
 _export.command("tracelab", epilog=_example("export tracelab trace.duckdb -o trace.jsonl.gz"))(tracelab_command)
 app.add_typer(_export, name="export")
+
+_forecast = typer.Typer(
+    help="How long a pause still lasts, given what it runs, whose it is and how long it has lasted.",
+    epilog=_example("forecast fit trace.duckdb -o model.parquet"),
+)
+_forecast.command(
+    "fit",
+    epilog=_example("forecast fit trace.duckdb -o model.parquet --keys tool_class,command_skeleton,developer"),
+)(fit_command)
+app.add_typer(_forecast, name="forecast")

@@ -32,6 +32,7 @@ __all__ = [
     "CalibrationSums",
     "DCalibration",
     "coverage",
+    "coverage_intervals",
     "d_calibration",
     "horizon_sums",
     "observed_survival",
@@ -230,8 +231,30 @@ def observed_survival(rows: PauseRows) -> list[float | None]:
     return [float(s) for s in kaplan_meier(rows.seconds[some], rows.observed[some]).survival_at(HORIZONS)]
 
 
-def coverage(sums: CalibrationSums, landmark: int, developer: NDArray[np.intp]) -> dict[float, Interval]:
+def coverage(sums: CalibrationSums, landmark: int) -> dict[float, float | None]:
     """Give, for each of the `LEVELS` p, the share of rows that ended by their forecast p quantile.
+
+    Parameters
+    ----------
+    sums : CalibrationSums
+    landmark : int
+        Number of the landmark.
+
+    Returns
+    -------
+    dict of float to (float or None)
+        By Kaplan-Meier on the PIT, to a thousandth; p itself where the forecast is calibrated. None without rows.
+    """
+    events, censored = sums.events[landmark], sums.censored[landmark]
+    if not events.sum() + censored.sum():
+        return dict.fromkeys(LEVELS)
+    curve = kaplan_meier_counts(np.arange(1, _FINE + 1), events, censored)
+    ended = 1 - curve.survival_at(np.asarray(LEVELS) * _FINE + 0.5)
+    return {p: float(share) for p, share in zip(LEVELS, ended, strict=True)}
+
+
+def coverage_intervals(sums: CalibrationSums, landmark: int, developer: NDArray[np.intp]) -> dict[float, Interval]:
+    """Give the `coverage` with intervals by session and by developer.
 
     Parameters
     ----------
@@ -244,21 +267,17 @@ def coverage(sums: CalibrationSums, landmark: int, developer: NDArray[np.intp]) 
     Returns
     -------
     dict of float to Interval
-        By Kaplan-Meier on the PIT, to a thousandth; p itself where the forecast is calibrated. No value without rows.
-        The bounds are those of the share in ``mass``, around this value: few rows are censored, and so they agree.
+        The bounds are those of the share in ``mass``, moved to this value: few rows are censored, so the two agree.
     """
-    events, censored = sums.events[landmark], sums.censored[landmark]
-    if not events.sum() + censored.sum():
-        return dict.fromkeys(LEVELS, Interval(None))
-    curve = kaplan_meier_counts(np.arange(1, _FINE + 1), events, censored)
-    ended = 1 - curve.survival_at(np.asarray(LEVELS) * _FINE + 0.5)
     mass = sums.mass[:, landmark]
-    below, nothing = np.cumsum(mass, axis=1), np.zeros(mass.shape[0])
+    rows, below = mass.sum(axis=1), np.cumsum(mass, axis=1)
     out = {}
-    for p, share in zip(LEVELS, ended, strict=True):
-        near = paired_difference(below[:, PIT_EDGES.index(p) - 1], nothing, mass.sum(axis=1), developer)
-        moved = near.with_bounds(partial(_moved, by=float(share) - (near.value or 0.0)))
-        out[p] = replace(moved, value=float(share))
+    for p, share in coverage(sums, landmark).items():
+        if share is None:
+            out[p] = Interval(None)
+            continue
+        near = paired_difference(below[:, PIT_EDGES.index(p) - 1], np.zeros(rows.size), rows, developer, weight=rows)
+        out[p] = replace(near.with_bounds(partial(_moved, by=share - (near.value or 0.0))), value=share)
     return out
 
 

@@ -9,6 +9,7 @@ here is the jackknife's with as many degrees of freedom as there are developers 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -23,8 +24,25 @@ from tracestat.survival.headline import headline
 __all__ = ["effective_clusters", "error_cut", "paired_difference"]
 
 Array = NDArray[np.float64]
-# sums of some clusters, shape (..., 2 K), to the estimate, shape (...)
-_Statistic = Callable[[Array], Array]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ratio:
+    """An estimate made of sums over n clusters, shape (n, ...), and what its interval needs of each cluster."""
+
+    sums: Array
+    weight: Array  # how much it matters
+    takes_part: Array  # above 0 where it has rows
+    statistic: Callable[[Array], Array]
+    positive: bool
+
+    def by(self, clusters: NDArray[np.intp]) -> _Ratio:
+        """Add the clusters up to larger ones, without those that take no part."""
+        size = int(clusters.max()) + 1
+        rows = sum_by(self.takes_part, clusters, size)
+        here = rows > 0
+        sums, weight = (sum_by(values, clusters, size)[here] for values in (self.sums, self.weight))
+        return replace(self, sums=sums, weight=weight, takes_part=rows[here])
 
 
 def error_cut(
@@ -74,8 +92,8 @@ def error_cut(
     if base.size == 0 or not np.all(base.sum(axis=0) > 0):
         return Interval(None, level=level)
     weight = np.mean(base / base.sum(axis=0), axis=1)
-    ratio = _by_both(np.hstack([own, base]), weight, developer, cut, True, draws, seed, level)
-    return _turned(ratio)
+    problem = _Ratio(np.hstack([own, base]), weight, weight, cut, positive=True)
+    return _turned(_by_both(problem, developer, draws, seed, level))
 
 
 def paired_difference(
@@ -84,6 +102,7 @@ def paired_difference(
     n: ArrayLike,
     developer: NDArray[np.intp],
     *,
+    weight: ArrayLike | None = None,
     draws: int = 0,
     seed: int = 0,
     level: float = 0.95,
@@ -97,6 +116,8 @@ def paired_difference(
     n : array_like, shape (S,)
         Rows per session.
     developer : ndarray of int, shape (S,)
+    weight : array_like, shape (S,), optional
+        How much each session matters, for the degrees of freedom; the loss of both without it.
     draws, seed, level
         As in `error_cut`; the jackknife is that of the difference itself.
 
@@ -118,9 +139,11 @@ def paired_difference(
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(sums[..., 0] / sums[..., 1])
 
-    lost = first + second
-    weight = lost / lost.sum() if lost.sum() > 0 else rows / rows.sum()
-    return _by_both(np.stack([first - second, rows], axis=1), weight, developer, difference, False, draws, seed, level)
+    matters = first + second if weight is None else np.asarray(weight, dtype=np.float64)
+    if not matters.sum() > 0:
+        matters = rows
+    problem = _Ratio(np.stack([first - second, rows], axis=1), matters, rows, difference, positive=False)
+    return _by_both(problem, developer, draws, seed, level)
 
 
 def effective_clusters(weight: ArrayLike) -> float:
@@ -149,50 +172,28 @@ def _columns(sums: ArrayLike) -> Array:
     return values[:, None] if values.ndim == 1 else values
 
 
-def _by_both(
-    sums: Array,
-    weight: Array,
-    developer: NDArray[np.intp],
-    statistic: _Statistic,
-    positive: bool,
-    draws: int,
-    seed: int,
-    level: float,
-) -> Interval:
+def _by_both(problem: _Ratio, developer: NDArray[np.intp], draws: int, seed: int, level: float) -> Interval:
     """Give the estimate with its interval by session and by developer."""
-    if developer.shape != weight.shape:
+    if developer.shape != problem.weight.shape:
         raise TracestatError("skill: the developer of every session is needed")
-    sessions = np.arange(weight.size)
-    intervals = []
-    for clusters in (sessions, developer):
-        size = int(clusters.max()) + 1
-        shares = sum_by(weight, clusters, size)
-        here = shares > 0
-        parts = sum_by(sums, clusters, size)[here]
-        intervals.append(_interval(parts, shares[here], statistic, positive, draws, seed, level))
-    return headline(*intervals)
+    sessions = np.arange(problem.weight.size)
+    return headline(*(_interval(problem.by(clusters), draws, seed, level) for clusters in (sessions, developer)))
 
 
-def _interval(
-    sums: Array, shares: Array, statistic: _Statistic, positive: bool, draws: int, seed: int, level: float
-) -> ClusterInterval:
+def _interval(problem: _Ratio, draws: int, seed: int, level: float) -> ClusterInterval:
+    sums, statistic, positive = problem.sums, problem.statistic, problem.positive
     total = sums.sum(axis=0)
-    value, n_clusters = float(statistic(total)), shares.size
+    value, n_clusters = float(statistic(total)), problem.weight.size
     if draws:
         return percentile_interval(value, statistic(_weights(n_clusters, draws, seed) @ sums), n_clusters, level)
-    if n_clusters < 2 or (positive and value <= 0):
-        return ClusterInterval(value, None, None, None, n_clusters, level, "CV3")
     without = statistic(total - sums)
-    if positive:
-        without = np.where(without > 0, without, np.nan)
-    usual = (
-        jackknife_interval(np.log(value), np.log(without), level)
-        if positive
-        else jackknife_interval(value, without, level)
-    )
+    if positive:  # on the scale of the logarithm, where there is one
+        without = np.log(np.where(without > 0, without, np.nan))
+    middle = np.log(value) if positive and value > 0 else np.nan if positive else value
+    usual = jackknife_interval(float(middle), without, level)
     if usual.se is None:
         return ClusterInterval(value, None, None, None, n_clusters, level, "CV3")
-    free = max(effective_clusters(shares) - 1, 1.0)
+    free = max(effective_clusters(problem.weight) - 1, 1.0)
     half = float(stdtrit(free, 0.5 + level / 2)) * usual.se
     if not positive:
         return ClusterInterval(value, usual.se, value - half, value + half, n_clusters, level, "CV3")

@@ -12,10 +12,23 @@ from itertools import pairwise
 
 from tracestat.errors import UsageError
 
-__all__ = ["BANDED", "BAND_EDGES", "HISTORY_KEYS", "KEYS", "PATHS", "band_labels", "band_of", "check_path"]
+__all__ = [
+    "BANDED",
+    "BAND_EDGES",
+    "HISTORY_KEYS",
+    "KEYS",
+    "PATHS",
+    "POOL_BASE",
+    "POOL_PATHS",
+    "band_labels",
+    "band_of",
+    "check_path",
+]
 
-# what the last pause of the same command took; None where there was none
-HISTORY_KEYS = ("previous", "previous_in_session")
+# lengths of earlier pauses that had ended before this one started; None where there was none
+HISTORY_KEYS = ("recent", "previous", "previous_in_class", "previous_in_session")
+BANDED = HISTORY_KEYS
+KEYS = ("previous", "previous_in_session")
 BANDED = HISTORY_KEYS
 KEYS = (
     "tool_class",
@@ -33,11 +46,19 @@ KEYS = (
     "weekday",
     *HISTORY_KEYS,
 )
-BAND_EDGES = (0.05, 0.2, 1.0, 5.0, 30.0)
+BAND_EDGES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 15.0, 60.0)
 # the first serves where nothing is known of earlier pauses
 PATHS = (
     ("tool_class", "command_skeleton", "developer"),
     ("tool_class", "previous", "command_skeleton", "developer"),
+)
+
+# what "ours" pools, see `tracestat.forecast.pool`: what runs and whose it is; what came before; what came before here
+POOL_BASE = ("tool_class",)
+POOL_PATHS = (
+    PATHS[0],
+    ("tool_class", "recent", "previous", "previous_in_class"),
+    ("tool_class", "previous_in_session"),
 )
 
 
@@ -47,7 +68,7 @@ def band_of(seconds: float | None) -> int:
     Examples
     --------
     >>> band_of(None), band_of(0.0), band_of(0.2), band_of(99.0)
-    (0, 1, 3, 6)
+    (0, 1, 5, 11)
     """
     return 0 if seconds is None else 1 + bisect_right(BAND_EDGES, seconds)
 
@@ -58,7 +79,7 @@ def band_labels() -> tuple[str | None, ...]:
     Examples
     --------
     >>> band_labels()[:3]
-    (None, '< 0.05 s', '0.05-0.2 s')
+    (None, '< 0.02 s', '0.02-0.05 s')
     """
     inner = (f"{a:g}-{b:g} s" for a, b in pairwise(BAND_EDGES))
     return (None, f"< {BAND_EDGES[0]:g} s", *inner, f">= {BAND_EDGES[-1]:g} s")

@@ -10,25 +10,44 @@ on ln u, which keeps its relative precision at both ends: u is close to S where 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize_scalar
 
 from tracestat.errors import UsageError
 from tracestat.forecast.curves import Curves
 from tracestat.forecast.grid import Grid
+from tracestat.forecast.model import Dependence
+from tracestat.resample import ClusterInterval, jackknife_interval, sum_by
+from tracestat.survival.headline import ENOUGH_CLUSTERS, FEW_DEVELOPERS, headline
 
 __all__ = [
+    "LEAST_ROUNDS",
+    "MOST_THETA",
+    "MemberLaws",
+    "fit_dependence",
     "from_log_u",
     "log_u",
     "maxima_curves",
     "maxima_log_survival",
     "maximum_log_survival",
+    "member_laws",
     "summed_log_u",
 ]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 _SMALL = -36.0  # below, ln u = ln S to the last digit
+_LARGEST = np.log(700.0)  # exp(-u) is above 0
+LEAST_ROUNDS = 30
+MOST_THETA = 50.0
+_GRID: Array = np.linspace(0.0, np.log(MOST_THETA), 21)
+_XATOL = 1e-6
+_STEP = 1e-3
+# no copula of calls that start together lies below 1; a likelihood that is higher there says so
+_BELOW = 0.8
 
 
 def log_u(log_survival: ArrayLike) -> Array:
@@ -198,3 +217,155 @@ def maxima_curves(grid: Grid, members: ArrayLike, n_members: ArrayLike, alpha: f
         The maximum is exact at the edges; between them ln S is linear in ln t as in every curve.
     """
     return Curves(grid, maxima_log_survival(members, n_members, theta), alpha)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemberLaws:
+    """What the members of n rounds say of the bin in which each round ended.
+
+    Attributes
+    ----------
+    bounds : ndarray, shape (K, 2)
+        ln u of every member at the two edges of the bin of its round, those of one round side by side.
+    starts : ndarray of int, shape (n,)
+        First member of each round.
+    observed : ndarray of bool, shape (n,)
+        False where the end was not seen.
+    """
+
+    bounds: Array
+    starts: Rows
+    observed: NDArray[np.bool_]
+
+    def log_likelihood(self, theta: float) -> Array:
+        """Give ln P(the maximum ends in its bin), or ln P(it reaches the bin) where its end was not seen, shape (n,).
+
+        Parameters
+        ----------
+        theta : float
+            Above 0; what lies below 1 is no copula, but rounds that last longer than independent calls would.
+        """
+        low, high = np.minimum(summed_log_u(self.bounds, self.starts, theta), _LARGEST).T
+        above, below = np.exp(low), np.exp(high)
+        with np.errstate(divide="ignore"):
+            # F(b) - F(a) without cancellation, also where both are next to 0 or to 1
+            ended = -below + np.log(-np.expm1(np.minimum(below - above, 0.0)))
+        return np.asarray(np.maximum(np.where(self.observed, ended, from_log_u(low)), -700.0))
+
+
+def member_laws(
+    curves: Curves, place: ArrayLike, lag: ArrayLike, n_members: ArrayLike, seconds: ArrayLike, observed: ArrayLike
+) -> MemberLaws:
+    """Read the members' curves at the bins of their rounds.
+
+    Parameters
+    ----------
+    curves : Curves
+    place : array_like of int, shape (K,)
+        Curve of each member, those of one round side by side.
+    lag : array_like, shape (K,) or ()
+        Seconds that each member counts as having run when the pause starts: its law is that of T - lag given T > lag.
+    n_members : array_like of int, shape (n,)
+        Members of each round, at least 1.
+    seconds, observed : array_like, shape (n,)
+        Length of each pause, and whether its end was seen.
+
+    Returns
+    -------
+    MemberLaws
+    """
+    sizes = np.asarray(n_members, dtype=np.intp)
+    rows = np.asarray(place, dtype=np.intp)
+    age = np.broadcast_to(np.asarray(lag, dtype=np.float64), rows.shape)
+    bins = np.repeat(curves.grid.place(seconds), sizes)
+    edges = curves.grid.edges
+    inner = np.minimum(bins + 1, curves.grid.n_bins)
+    known = curves.log_survival_at(rows, age)
+    low = np.minimum(curves.log_survival_at(rows, edges[bins] + age) - known, 0.0)
+    high = np.minimum(curves.log_survival_at(rows, edges[inner] + age) - known, 0.0)
+    high = np.where(bins < curves.grid.n_bins, high, -np.inf)
+    starts = np.asarray(np.cumsum(sizes) - sizes, dtype=np.intp)
+    return MemberLaws(log_u(np.column_stack([low, high])), starts, np.asarray(observed, dtype=np.bool_))
+
+
+def fit_dependence(laws: MemberLaws, session: ArrayLike, developer: ArrayLike) -> Dependence:
+    """Fit theta by maximum likelihood, between 1 and 50.
+
+    Parameters
+    ----------
+    laws : MemberLaws
+        Of rounds with two members or more; one member says nothing of dependence.
+    session, developer : array_like of int, shape (n,)
+        Clusters of each round.
+
+    Returns
+    -------
+    Dependence
+        With fewer than 30 rounds theta is 1. The interval is the jackknife's on ln theta (CV3, the headline of
+        session and developer), each replicate one Newton step away; none where theta lies on a bound.
+
+    Examples
+    --------
+    >>> grid = Grid(np.array([0.0, 1, 2, 4]))
+    >>> curves = Curves(grid, np.log([[1.0, 0.5, 0.25, 0.1]]), 1.0)
+    >>> once = np.arange(40)
+    >>> laws = member_laws(curves, [0] * 80, 0.0, [2] * 40, np.repeat([0.5, 1.5, 3, 5], [20, 10, 6, 4]), [True] * 40)
+    >>> fit_dependence(laws, once, once).note
+    'rounds end as their slowest call alone would, or sooner: theta is at its upper bound'
+    """
+    n = int(laws.starts.size)
+    independent = float(laws.log_likelihood(1.0).sum())
+    if n < LEAST_ROUNDS:
+        note = f"{n} rounds with several calls, {LEAST_ROUNDS} needed: taken as independent"
+        return Dependence(1.0, independent, independent, n, None, note)
+    total = np.array([laws.log_likelihood(float(np.exp(x))).sum() for x in _GRID])
+    eta, value = _climb(laws, total)
+    theta = float(np.exp(eta))
+    if eta in (_GRID[0], _GRID[-1]):  # the peak lies outside
+        return Dependence(theta, value, independent, n, None, _note_at_bound(laws, theta, independent))
+    by_session, by_developer = _jackknives(laws, eta, session, developer)
+    first = headline(by_session, by_developer)
+    bounds = None
+    if first.low is not None and first.high is not None:
+        low, high = np.exp(np.clip([first.low, first.high], _GRID[0], _GRID[-1]))
+        bounds = (float(low), float(high))
+    n_developers = by_developer.n_clusters
+    few = FEW_DEVELOPERS.format(n=n_developers) if n_developers < ENOUGH_CLUSTERS else None
+    return Dependence(theta, value, independent, n, bounds, few)
+
+
+def _climb(laws: MemberLaws, total: Array) -> tuple[float, float]:
+    """Find ln theta between the neighbours of the best of the grid; a bound that beats them is given as it is."""
+    best = int(np.argmax(total))
+    a, b = _GRID[max(best - 1, 0)], _GRID[min(best + 1, _GRID.size - 1)]
+    found = minimize_scalar(
+        lambda x: -float(laws.log_likelihood(float(np.exp(x))).sum()),
+        bounds=(a, b),
+        method="bounded",
+        options={"xatol": _XATOL},
+    )
+    if -found.fun > total[best]:
+        return float(found.x), float(-found.fun)
+    return float(_GRID[best]), float(total[best])
+
+
+def _jackknives(laws: MemberLaws, eta: float, *clusterings: ArrayLike) -> tuple[ClusterInterval, ...]:
+    """Give the interval of ln theta by each clustering, each replicate one Newton step from ``eta``."""
+    before, here, after = (laws.log_likelihood(float(np.exp(eta + k * _STEP))) for k in (-1, 0, 1))
+    slope, bend = (after - before) / (2 * _STEP), (after - 2 * here + before) / _STEP**2
+    found = []
+    for codes in clusterings:
+        _, cluster = np.unique(np.asarray(codes), return_inverse=True)
+        n = int(cluster.max()) + 1
+        slopes, bends = slope.sum() - sum_by(slope, cluster, n), bend.sum() - sum_by(bend, cluster, n)
+        curved = bends < 0
+        found.append(jackknife_interval(eta, np.where(curved, eta - slopes / np.where(curved, bends, 1.0), np.nan)))
+    return tuple(found)
+
+
+def _note_at_bound(laws: MemberLaws, theta: float, independent: float) -> str:
+    if theta > 1:
+        return "rounds end as their slowest call alone would, or sooner: theta is at its upper bound"
+    if float(laws.log_likelihood(_BELOW).sum()) > independent:
+        return "rounds last longer than independent calls would, as if calls waited for each other: theta is at 1"
+    return "no dependence: theta is at 1"

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracestat.forecast.counts import Counts, count_exits
 from tracestat.forecast.curves import Curves, curves_of, tail_exponent
 from tracestat.forecast.grid import Grid
 from tracestat.forecast.nesting import Nesting, nest
@@ -28,9 +27,9 @@ class ForecastTree:
         Keys of the levels below the root, from the top.
     grid : Grid
     nesting : Nesting
-        Levels of ``keys``; the session below them serves only the fit.
+        Levels of ``keys``.
     shrinkage : Shrinkage
-        Levels of the root, of ``keys``, and of the session.
+        Levels of the root and of ``keys``; the session below them serves only the fit.
     alpha : float
         Exponent of the power law beyond the last edge.
     """
@@ -68,7 +67,14 @@ class ForecastTree:
         return place
 
 
-def fit_tree(rows: PauseRows, keys: Sequence[str], grid: Grid, *, effective: bool = True) -> ForecastTree:
+def fit_tree(
+    rows: PauseRows,
+    keys: Sequence[str],
+    grid: Grid,
+    *,
+    effective: bool = True,
+    kappas: Sequence[float] | None = None,
+) -> ForecastTree:
     """Fit a hierarchy of keys on the rows of one provider.
 
     Parameters
@@ -78,20 +84,20 @@ def fit_tree(rows: PauseRows, keys: Sequence[str], grid: Grid, *, effective: boo
         From the top; names of ``rows.codes``.
     grid : Grid
     effective : bool
-        Whether counts are discounted on the way up, see :func:`tracestat.forecast.shrinkage.fit_shrinkage`.
+        Whether counts are discounted on the way up, sessions lowest; raw counts are the baseline.
+    kappas : sequence of float, optional
+        Precisions of a fit of the same keys, to use in place of fitted ones: much faster.
 
     Returns
     -------
     ForecastTree
     """
-    nesting, nodes = nest([*(rows.codes[key] for key in keys), rows.session])
-    lowest = _counts(rows, nodes[-1], nesting.levels[-1].size, grid)
-    shrinkage = fit_shrinkage([level.parents for level in nesting.levels], lowest, effective=effective)
+    nesting, nodes = nest([rows.codes[key] for key in keys])
+    parents = [level.parents for level in nesting.levels]
+    session = rows.session if effective else None
+    bins = grid.place(rows.seconds)
+    shrinkage = fit_shrinkage(parents, nodes, session, bins, rows.observed, grid.n_bins, kappas=kappas)
     last = grid.edges[-1]
     beyond = rows.seconds[rows.observed & (rows.seconds > last)]
     alpha = tail_exponent(beyond.size, float(np.log(beyond / last).sum()))
-    return ForecastTree(tuple(keys), grid, Nesting(nesting.levels[:-1]), shrinkage, alpha)
-
-
-def _counts(rows: PauseRows, node: NDArray[np.intp], n_nodes: int, grid: Grid) -> Counts:
-    return count_exits(node, n_nodes, grid.place(rows.seconds), grid.n_bins, rows.observed, np.ones(rows.size))
+    return ForecastTree(tuple(keys), grid, nesting, shrinkage, alpha)

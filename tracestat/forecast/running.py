@@ -75,15 +75,12 @@ def _before(
     last = np.searchsorted(groups * d.size + order, wanted * d.size + n_ended) - 1
     none = last < np.searchsorted(groups, wanted)
     head = np.searchsorted(groups, groups)
-    mean = _cumulated(d, head) / (np.arange(d.size) - head + 1)
+    # whole microseconds add up exactly, whatever other tools took
+    ticks = _ticks(d)
+    sums = np.cumsum(ticks)
+    mean = (sums - (sums - ticks)[head]) / 1e6 / (np.arange(d.size) - head + 1)
     at = np.maximum(last, 0)
     return np.where(none, np.nan, mean[at]), np.where(none, np.nan, _moving(d, head)[at])
-
-
-def _cumulated(d: Array, head: NDArray[np.intp]) -> Array:
-    """Add up from the head of each group on."""
-    sums = np.cumsum(d)
-    return np.asarray(sums - (sums - d)[head])
 
 
 def _moving(d: Array, head: NDArray[np.intp]) -> Array:

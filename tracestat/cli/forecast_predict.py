@@ -1,0 +1,112 @@
+"""``tracestat forecast predict``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tracestat.cli.options import Output, Shown, expand
+from tracestat.cli.output import check_output, show
+from tracestat.errors import UsageError
+
+__all__ = ["predict_command"]
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A .parquet that forecast fit wrote.", show_default=False)]
+Keys = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--key",
+        metavar="KEY=VALUE",
+        help="What is known of the pause, as tool_class=shell; may be given several times. command_skeleton is the "
+        "tool's name where it runs no command; previous the seconds of the last pause of that command, or none.",
+    ),
+]
+WaitedFor = Annotated[
+    float, typer.Option("--elapsed", metavar="SECONDS", help="How long it has lasted.", show_default=True)
+]
+Limit = Annotated[
+    float | None,
+    typer.Option("--asked-limit", metavar="SECONDS", help="The limit that the call asked for.  [default: none known]"),
+]
+Provider = Annotated[
+    str | None,
+    typer.Option("--provider", metavar="NAME", help="Whose law; needed where the model knows several."),
+]
+Calls = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--call",
+        metavar="KEY=VALUE,...",
+        help="One of several calls of one round, as 'tool_class=shell,command_skeleton=go test'; give two or more. "
+        "--key holds for all.",
+    ),
+]
+Listed = Annotated[
+    int | None, typer.Option("--top", min=1, metavar="N", help="List the first N calls of a round.  [default: 20]")
+]
+
+
+@expand
+def predict_command(
+    *,
+    model: Model,
+    key: Keys = None,
+    elapsed: WaitedFor = 0.0,
+    asked_limit: Limit = None,
+    provider: Provider = None,
+    call: Calls = None,
+    top: Listed = None,
+    output: Output,
+) -> None:
+    """Forecast how much longer a pause lasts, by a model that forecast fit made.
+
+    Quantiles and mean of the remaining time, which level of the model answers how far, and the deadlines ahead.
+    """
+    check_output(output, (model,))
+    import tracestat
+
+    found = tracestat.load_forecast(model)
+    result = tracestat.predict_remaining(
+        found,
+        _pairs("--key", key or []),
+        elapsed=elapsed,
+        provider=provider,
+        asked_limit=asked_limit,
+        calls=[_call(text) for text in call or []],
+    )
+    show(result, output, Shown(top=top), names={})
+
+
+def _pairs(option: str, texts: Sequence[str]) -> Mapping[str, str | float | None]:
+    """Read KEY=VALUE; the length of an earlier pause becomes a number where it is one."""
+    from tracestat.forecast.keys import BANDED
+
+    found: dict[str, str | float | None] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not (name and equals):
+            raise UsageError(f"{option} {text}: write KEY=VALUE, as tool_class=shell")
+        if name in found:
+            raise UsageError(f"{option} {name}: given twice")
+        found[name] = _length(value) if name in BANDED else value
+    return found
+
+
+def _length(value: str) -> str | float | None:
+    if value == "none":
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return value
+
+
+def _call(text: str) -> Mapping[str, str | float | None]:
+    """Read the keys of one call; a comma parts two keys only where another key follows, since skeletons have commas."""
+    from tracestat.forecast.keys import KEYS
+
+    return _pairs("--call", re.split(rf",(?=\s*(?:{'|'.join(KEYS)})\s*=)", text))

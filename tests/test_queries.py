@@ -28,6 +28,7 @@ STATISTICS = (
     "deadlines_status",
     "deadlines_whole_seconds",
     "excluded",
+    "forecast_limits",
     "hazard_between",
     "hazard_cells",
     "law_cells",

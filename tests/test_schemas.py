@@ -143,6 +143,7 @@ OWN = {
     "cache_list": ("files",),
     "cache_clear": ("files",),
     "export_tracelab": ("files",),
+    "forecast_fit": ("files", "providers"),
     "fetch": ("files", "release", "format", "url", "new"),
 }
 
@@ -194,6 +195,8 @@ def documents(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
             return ask("ingest", tmp_path / "a.jsonl", "-o", tmp_path / "a.duckdb")
         if command == "export_tracelab":
             return ask("export", "tracelab", tmp_path / "a.jsonl", "-o", tmp_path / "b.jsonl")
+        if command == "forecast_fit":
+            return ask("forecast", "fit", tmp_path / "a.jsonl", "-o", tmp_path / "a.parquet")
         ask("keys", tmp_path / "a.jsonl")  # so that something lies in the cache
         return ask(*command.split("_"))
 
@@ -214,7 +217,9 @@ def test_answer_keeps_to_its_schema(ask: Ask, command: str, arguments: list[str]
     assert wrong(command, ask(command, *arguments)) == []
 
 
-@pytest.mark.parametrize("command", ["synth", "ingest", "cache_list", "cache_clear", "export_tracelab", "fetch"])
+@pytest.mark.parametrize(
+    "command", ["synth", "ingest", "cache_list", "cache_clear", "export_tracelab", "fetch", "forecast_fit"]
+)
 def test_other_document_keeps_to_its_schema(documents: Callable[[str], dict[str, Any]], command: str) -> None:
     document = documents(command)
     assert wrong(command, document) == []

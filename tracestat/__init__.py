@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tracestat.api.deadlines import deadlines
     from tracestat.api.exports import export_tracelab
     from tracestat.api.forecast_evaluation import evaluate_forecast
+    from tracestat.api.forecast_predictions import predict_remaining
+    from tracestat.api.forecaster import Forecaster
     from tracestat.api.forecasts import fit_forecast, load_forecast, save_forecast
     from tracestat.api.hazards import hazard
     from tracestat.api.laws import fit_laws
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from tracestat.synth import synth_trace
 
 __all__ = [
+    "Forecaster",
     "Trace",
     "TracestatError",
     "UsageError",
@@ -47,6 +50,7 @@ __all__ = [
     "load_forecast",
     "memoryfulness",
     "open",
+    "predict_remaining",
     "reproduce",
     "residual",
     "save_forecast",
@@ -61,6 +65,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOME = {
+    "Forecaster": ("tracestat.api.forecaster", "Forecaster"),
     "Trace": ("tracestat.store", "Trace"),
     "TracestatError": ("tracestat.errors", "TracestatError"),
     "UsageError": ("tracestat.errors", "UsageError"),
@@ -75,6 +80,7 @@ _HOME = {
     "load_forecast": ("tracestat.api.forecasts", "load_forecast"),
     "memoryfulness": ("tracestat.api.memoryfulness", "memoryfulness"),
     "open": ("tracestat.api.common", "open_trace"),
+    "predict_remaining": ("tracestat.api.forecast_predictions", "predict_remaining"),
     "reproduce": ("tracestat.api.reproduce", "reproduce"),
     "residual": ("tracestat.api.residual", "residual"),
     "save_forecast": ("tracestat.api.forecasts", "save_forecast"),

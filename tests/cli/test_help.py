@@ -15,6 +15,7 @@ COMMANDS = [
     ["survival"],
     ["hazard"],
     ["fit"],
+    ["forecast", "fit"],
     ["timeline"],
     ["synth"],
     ["cache", "list"],

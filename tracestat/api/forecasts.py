@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import tracestat
 from tracestat.api.common import Progress, TraceLike, as_trace, excluded_of, head_of
+from tracestat.api.forecast_dependence import dependence_of
 from tracestat.api.forecast_rows import rows_by_provider
 from tracestat.api.hazard_plan import CUT_AT
 from tracestat.durations import Rows, Selection, select
@@ -142,7 +143,7 @@ def fitted_forecast(
             notes=_notes(part, alone, paths, untold.get(name, 0)),
         )
     single = {name: provider.single for name, provider in providers.items() if provider.single is not None}
-    dependence = _dependence(opened, selection, single)
+    dependence = dependence_of(opened, selection, single)
     model = ForecastModel(
         providers={name: replace(each, dependence=dependence.get(name)) for name, each in providers.items()},
         trace=opened.shown,
@@ -241,14 +242,6 @@ def _code(rows: PauseRows, key: str, value: str) -> int:
     return rows.names[key].index(value) if value in rows.names[key] else -1
 
 
-def _dependence(trace: Trace, selection: Selection, single: Mapping[str, PathModel]) -> Mapping[str, Dependence]:
-    try:
-        from tracestat.api.forecast_dependence import dependence_of
-    except ImportError:
-        return {}
-    return dependence_of(trace, selection, single)
-
-
 def _limits(trace: Trace, selection: Selection) -> tuple[dict[str, tuple[AskedLimit, ...]], Mapping[str, int]]:
     """Give for each provider what became of asked limits, and how many pauses cannot tell."""
     found: dict[str, list[tuple[str | None, int, int]]] = {}
@@ -286,7 +279,9 @@ def _notes(rows: PauseRows, alone: PauseRows, paths: Sequence[Sequence[str]], un
     if not alone.size:
         notes.append("no round with a single call: nothing can be said of several calls side by side")
     if untold:
-        notes.append(f"{untold:,} asked limits are known only since calls ended on them: no part of what limits end")
+        notes.append(
+            f"{untold:,} asked limits are known only since calls ended on them: they do not say what limits end"
+        )
     return tuple(notes)
 
 

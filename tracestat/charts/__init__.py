@@ -21,6 +21,8 @@ _CHARTS = {
     "DeadlinesResult": ("deadlines", "draw_deadlines"),
     "FitResult": ("fit", "draw_fit"),
     "ForecastEvaluation": ("forecast_evaluation", "draw_forecast_evaluation"),
+    "ForecastPrediction": ("forecast_prediction", "draw_forecast_prediction"),
+    "ForecastFit": ("forecast_fit", "draw_forecast_fit"),
     "HazardResult": ("hazard", "draw_hazard"),
     "KeysResult": ("listing", "draw_keys"),
     "MemoryfulnessResult": ("memoryfulness", "draw_memoryfulness"),

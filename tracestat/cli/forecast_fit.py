@@ -18,7 +18,8 @@ from tracestat.cli.screen import say
 from tracestat.errors import UsageError
 
 if TYPE_CHECKING:
-    from tracestat.results import ForecastFit, Json as JsonValue
+    from tracestat.results import ForecastFit
+    from tracestat.results import Json as JsonValue
 
 __all__ = ["fit_command"]
 

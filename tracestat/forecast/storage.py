@@ -39,6 +39,7 @@ _MOST_UNPACKED: Final = 1 << 30
 _MOST_ROWS: Final = 20_000_000
 _MOST_CELLS: Final = 50_000_000
 _MOST_LEVELS: Final = 10_000
+_MOST_TEXT: Final = 8 << 20
 _LEVEL: Final = 9
 _AGAIN: Final = "fit it again with `tracestat forecast fit`"
 
@@ -133,8 +134,8 @@ def _digest(head: Head, levels: Sequence[LevelRows]) -> str:
     digest = hashlib.sha256(encode_head(msgspec.structs.replace(head, sha256="")))
     for rows in levels:
         digest.update(msgspec.json.encode(rows.names))
-        for values in (rows.node, rows.parent, rows.code, rows.bin):
-            digest.update(np.ascontiguousarray(values, dtype="<i8").data)
+        for whole in (rows.node, rows.parent, rows.code, rows.bin):
+            digest.update(np.ascontiguousarray(whole, dtype="<i8").data)
         for values in (rows.ended, rows.reached):
             digest.update(np.ascontiguousarray(values, dtype="<f8").data)
     return digest.hexdigest()
@@ -163,7 +164,7 @@ def read_model(path: Path) -> ForecastModel:
         raise TracestatError(f"{shown} is no file of a forecast; {_AGAIN}")
     try:
         return _read(path, shown)
-    except _Named:
+    except _NamedError:
         raise
     except PermissionError:
         raise TracestatError(f"{shown}: no permission to read it; {_AGAIN}") from None
@@ -175,7 +176,7 @@ def read_model(path: Path) -> ForecastModel:
         raise TracestatError(f"{shown} is damaged ({reason[:100]}); {_AGAIN}") from None
 
 
-class _Named(TracestatError):
+class _NamedError(TracestatError):
     """A message that names the file already."""
 
 
@@ -188,13 +189,13 @@ def _read(path: Path, shown: str) -> ForecastModel:
             file = pq.ParquetFile(source, page_checksum_verification=True, read_dictionary=["provider", "value"])
             text = (file.metadata.metadata or {}).get(FORMAT.encode())
         except (pa.ArrowException, OSError, ValueError):
-            raise _Named(f"{shown} is no Parquet file, or not whole; {_AGAIN}") from None
-        if text is None:
-            raise _Named(f"{shown} holds no forecast of tracestat; {_AGAIN}")
+            raise _NamedError(f"{shown} is no Parquet file, or not whole; {_AGAIN}") from None
+        if text is None or len(text) > _MOST_TEXT:
+            raise _NamedError(f"{shown} holds no forecast of tracestat; {_AGAIN}")
         try:
             head = decode_head(text)
         except TracestatError as error:
-            raise _Named(f"{shown} {error}") from None
+            raise _NamedError(f"{shown} {error}") from None
         _check_sizes(file, head)
         table = file.read(columns=list(_ORDER))
     levels = _levels(table, head)
@@ -228,14 +229,18 @@ def _levels(table: pa.Table, head: Head) -> list[LevelRows]:
     table = table.unify_dictionaries().combine_chunks()
     if any(table[name].null_count for name in _ORDER if name != "value") or not table.num_rows:
         raise ValueError("values are missing")
-    ints = {name: table[name].to_numpy().astype(np.int64) for name in _INTS}
-    floats = {name: table[name].to_numpy().astype(np.float64) for name in _FLOATS}
+    numbers = {name: table[name].to_numpy() for name in (*_INTS, *_FLOATS)}
     texts = {name: table[name].combine_chunks() for name in ("provider", "value")}
-    places = {name: texts[name].indices.fill_null(-1).to_numpy().astype(np.int64) for name in texts}
+    places = {name: texts[name].indices.fill_null(-1).to_numpy() for name in texts}
     known = {name: texts[name].dictionary.to_pylist() for name in texts}
-    triples = np.stack([places["provider"], ints["path"], ints["level"]])
-    starts = np.append(0, 1 + np.flatnonzero((np.diff(triples) != 0).any(axis=0)))
-    found = [(known["provider"][triples[0, i]], int(triples[1, i]), int(triples[2, i])) for i in starts[:_MOST_LEVELS]]
+    # the provider, hierarchy and depth of a row as one number
+    where = places["provider"].astype(np.int64) << 32
+    where += (numbers["path"].astype(np.int64) << 16) + numbers["level"]
+    starts = np.append(0, 1 + np.flatnonzero(np.diff(where)))
+    found = [
+        (known["provider"][places["provider"][i]], int(numbers["path"][i]), int(numbers["level"][i]))
+        for i in starts[:_MOST_LEVELS]
+    ]
     keys = {
         (each.provider, number, depth): key
         for each in head.providers
@@ -246,15 +251,14 @@ def _levels(table: pa.Table, head: Head) -> list[LevelRows]:
         raise ValueError("levels are missing or out of order")
     levels = []
     for key, start, end in zip(keys.values(), starts, [*starts[1:], table.num_rows], strict=True):
-        own = {name: ints[name][start:end] for name in ("node", "parent", "code", "bin")}
-        own |= {name: floats[name][start:end] for name in _FLOATS}
+        own = {name: numbers[name][start:end] for name in ("node", "parent", "code", "bin", *_FLOATS)}
         names = _names(key, own["code"], places["value"][start:end], known["value"])
         levels.append(LevelRows(names=names, **own))
     return levels
 
 
 def _names(
-    key: str, codes: NDArray[np.int64], values: NDArray[np.int64], known: Sequence[str]
+    key: str, codes: NDArray[np.integer], values: NDArray[np.integer], known: Sequence[str]
 ) -> tuple[str | None, ...]:
     """Give the value of each code of a level; the same on all its rows."""
     if not key:

@@ -1,4 +1,4 @@
-"""What the file of a forecast says of itself: JSON in the key-value metadata of the Parquet file, checked on the way in."""
+"""What the file of a forecast says of itself: JSON in its key-value metadata, checked on the way in."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _KappaHead(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class PathHead(msgspec.Struct, forbid_unknown_fields=True):
-    """One hierarchy; ``sizes`` are the groups of each level of its keys, ``rounds`` is ``single`` for rounds of one call."""
+    """One hierarchy; ``sizes`` are the groups of each level of its keys, ``single`` that of rounds of one call."""
 
     keys: Annotated[tuple[str, ...], Meta(min_length=1, max_length=_MOST_KEYS)]
     single: bool

@@ -16,7 +16,7 @@ from tracestat.forecast.storage_head import PathHead, kappas_of
 
 __all__ = ["LevelRows", "compacted", "level_rows", "path_from"]
 
-Ints = NDArray[np.int64]
+Ints = NDArray[np.integer]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,8 +143,8 @@ def _counts(rows: LevelRows, n_nodes: int, n_bins: int) -> Counts:
 
 def _level(rows: LevelRows, n_parents: int) -> Level:
     first = np.append(True, np.diff(rows.node) > 0)
-    parents, codes = rows.parent[first], rows.code[first]
-    if (parents[np.cumsum(first) - 1] != rows.parent).any() or (codes[np.cumsum(first) - 1] != rows.code).any():
+    parents, codes = rows.parent[first].astype(np.int64), rows.code[first].astype(np.int64)
+    if (parents[rows.node] != rows.parent).any() or (codes[rows.node] != rows.code).any():
         raise ValueError("a node has two parents")
     if parents.min() < 0 or parents.max() >= n_parents or codes.min() < 0 or codes.max() >= len(rows.names):
         raise ValueError("parents or codes are out of range")

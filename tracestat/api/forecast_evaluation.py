@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
@@ -26,7 +27,16 @@ from tracestat.forecast.rows import PauseRows
 from tracestat.forecast.scores import TAU
 from tracestat.forecast.splits import Part, Split, parts
 from tracestat.published import load_published
-from tracestat.results import ForecastEvaluation, ForecastHeadline, HeadlineCut, Interval, SplitCounts
+from tracestat.results import (
+    Comparison,
+    ForecastEvaluation,
+    ForecastHeadline,
+    HeadlineCut,
+    Interval,
+    MethodEvaluation,
+    OrderEvaluation,
+    SplitCounts,
+)
 from tracestat.survival.bins import deadline_window
 from tracestat.survival.headline import ENOUGH_CLUSTERS, FEW_DEVELOPERS
 
@@ -101,16 +111,17 @@ def evaluate_forecast(
     selection = select(opened, unit="pause", rows="tool", where=where, since=since, until=until, tz=tz)
     rows = rows_by_provider(opened, selection, method_keys(paths))
     chosen: tuple[Split, ...] = _SPLITS if split == "both" else (split,)
-    judged = []
+    found: list[_Found] = []
     for each in chosen:
-        for item in _judged(rows, each, paths, seed):
-            judged.append(item)
+        # summarised at once: the sums per session of all methods are large
+        for judged in _judged(rows, each, paths, seed):
+            found.append(_Found.of(judged, draws, seed))
             if progress is not None:
-                progress(len(judged), len(chosen) * len(rows))
-    judged.sort(key=lambda item: item.counts.provider)
+                progress(len(found), len(chosen) * len(rows))
+    found.sort(key=lambda item: item.counts.provider)
     excluded = excluded_of(opened, selection)
     head = head_of(opened, selection, "forecast_evaluate", seed=seed, excluded=excluded.counts, notes=excluded.notes)
-    table = [cut for item in judged for cut in headline_of(item, OURS, draws, seed)]
+    table = tuple(cut for item in found for cut in item.cuts)
     return ForecastEvaluation(
         head,
         split=split,
@@ -118,12 +129,34 @@ def evaluate_forecast(
         ours=OURS,
         keys=paths[-1],
         draws=draws,
-        counts=tuple(item.counts for item in judged),
-        methods=tuple(m for item in judged for m in methods_of(item, draws, seed)),
-        against=tuple(c for item in judged for c in against_of(item, OURS, draws, seed)),
-        order=tuple(o for item in judged for o in order_of(item)),
-        headline=ForecastHeadline(_main(table, split), _published(), tuple(table)),
+        counts=tuple(item.counts for item in found),
+        methods=tuple(method for item in found for method in item.methods),
+        against=tuple(comparison for item in found for comparison in item.against),
+        order=tuple(order for item in found for order in item.order),
+        headline=ForecastHeadline(_main(table, split), _published(), table),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What is said of one split of one provider."""
+
+    counts: SplitCounts
+    methods: tuple[MethodEvaluation, ...]
+    against: tuple[Comparison, ...]
+    order: tuple[OrderEvaluation, ...]
+    cuts: tuple[HeadlineCut, ...]
+
+    @classmethod
+    def of(cls, judged: Judged, draws: int, seed: int) -> _Found:
+        """Summarise the sums of one split."""
+        return cls(
+            judged.counts,
+            tuple(methods_of(judged, draws, seed)),
+            tuple(against_of(judged, OURS, draws, seed)),
+            tuple(order_of(judged)),
+            tuple(headline_of(judged, OURS, draws, seed)),
+        )
 
 
 def _main(table: Iterable[HeadlineCut], split: str) -> dict[str, dict[str, Interval]]:
@@ -170,21 +203,24 @@ def _judge(
     seed: int,
 ) -> Judged:
     grid = provider_grid(provider)
-    scores: list[list[MethodScores]] = []
-    orders: list[list[OrderScore]] = []
+    scores: tuple[MethodScores, ...] = ()
+    orders: tuple[OrderScore, ...] = ()
     used: list[tuple[NDArray[np.bool_], NDArray[np.bool_]]] = []
     for part in folds:
         forecasts = forecast_all(part.train, part.test, grid, paths=paths, provider=provider, others=part.others)
-        scores.append(score(forecasts, part.test, own.n_sessions))
-        orders.append([o for clock in _CLOCKS for o in order_scores(part.test, forecasts, clock=clock, seed=seed)])
+        # added up fold by fold, since a fold holds the sums of all sessions
+        one = score(forecasts, part.test, own.n_sessions)
+        scores = tuple(map(merge, zip(scores, one, strict=True))) if scores else tuple(one)
+        met = [o for clock in _CLOCKS for o in order_scores(part.test, forecasts, clock=clock, seed=seed)]
+        orders = tuple(map(merge_orders, zip(orders, met, strict=True))) if orders else tuple(met)
         used.append((part.fold.train, part.fold.test))
     developer = np.zeros(own.n_sessions, dtype=np.intp)
     developer[own.session] = own.developer
     return Judged(
         _counts(provider, split, own, used),
         developer,
-        tuple(merge(some) for some in zip(*scores, strict=True)),
-        tuple(merge_orders(some) for some in zip(*orders, strict=True)),
+        scores,
+        orders,
         tuple(observed_survival(own.take(np.any([test for _, test in used], axis=0)))),
     )
 

@@ -31,7 +31,9 @@ def rows_by_provider(trace: Trace, selection: Selection, keys: Sequence[str]) ->
     """
     import polars as pl
 
-    frame = forecast_rows(trace, selection).with_columns(pl.col("provider").fill_null(""))
+    # only what is used: the rows of a whole release are most of the memory that a fit takes
+    used = dict.fromkeys((*keys, "session_pk", "developer", "started_at", "seconds", "observed"))
+    frame = forecast_rows(trace, selection).select(pl.col("provider").fill_null(""), *used)
     parts = frame.partition_by("provider", maintain_order=True, as_dict=True)
     return {str(name): rows_of(part, keys) for (name,), part in sorted(parts.items())}
 

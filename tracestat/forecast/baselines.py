@@ -81,6 +81,12 @@ def value_places(counts: Counts, codes: NDArray[np.int64], enough: int = 0) -> N
     codes : ndarray of int, shape (N,)
     enough : int, default 0
         Rows that a value must have more of, or the global curve answers.
+
+    Examples
+    --------
+    >>> two = Counts(np.array([[1.0], [0.0]]), np.array([[4.0], [0.0]]))
+    >>> value_places(two, np.array([0, 1])).tolist()
+    [1, 0]
     """
     n_rows = counts.reached[:, 0]
     return np.where(n_rows[codes] > enough, codes + 1, 0).astype(np.intp)
@@ -114,6 +120,13 @@ def rule_of_a_hundred(
     References
     ----------
     .. [1] Continuum (arXiv 2511.02230 v6), cold start, K = 100. The released code has another rule.
+
+    Examples
+    --------
+    >>> tools = Counts(np.array([[50.0], [9.0]]), np.array([[101.0], [100.0]]))
+    >>> hazards, place = rule_of_a_hundred(tools, np.array([[0.3]]), np.array([0, 1]), Grid(np.array([0.0, 1.0])))
+    >>> hazards[place].round(3).tolist()
+    [[0.495], [0.3]]
     """
     own = raw_hazards(counts, everything)
     if counts.reached[:, 0].sum() <= _ENOUGH:

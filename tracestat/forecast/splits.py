@@ -118,6 +118,13 @@ def developer_folds(rows: PauseRows, n: int = _N_FOLDS) -> tuple[Fold, ...]:
     ------
     UsageError
         ``n`` below 2.
+
+    Examples
+    --------
+    >>> who = np.array([0, 1, 1, 2])
+    >>> rows = PauseRows({}, {}, who, who, np.arange(4.0), np.ones(4), np.ones(4, bool))
+    >>> [fold.test.tolist() for fold in developer_folds(rows, 2)]
+    [[False, True, True, True], [True, False, False, False]]
     """
     if n < 2:
         raise UsageError(f"{n} folds of developers: give 2 or more")

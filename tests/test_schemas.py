@@ -86,6 +86,10 @@ ARGUMENTS: dict[str, list[list[str]]] = {
         ["--min-n", "1000000"],
         ["--where", "tool = 'none such'"],
     ],
+    "forecast_evaluate": [
+        ["--split", "time", "--keys", "tool_class", "--where", "provider = 'codex'"],
+        ["--where", "tool = 'none such'"],
+    ],
     "timeline": [["longest"], ["latest"], ["latest", "--until", "2020-01-01"]],
 }
 CASES = [(command, arguments) for command in ARGUMENTS for arguments in ARGUMENTS[command]]
@@ -134,6 +138,7 @@ OWN = {
     "fit": ("laws",),
     "memoryfulness": ("value", "n_programs", "turns", "left", "law"),
     "reproduce": ("release", "not_shown"),
+    "forecast_evaluate": ("split", "tau", "methods", "against", "order", "headline"),
     "keys": ("keys",),
     "calls": ("calls",),
     "timeline": ("session", "totals", "steps", "bars"),
@@ -167,7 +172,7 @@ def ask(capsys: pytest.CaptureFixture[str]) -> Ask:
     def ask(*arguments: str | Path) -> dict[str, Any]:
         capsys.readouterr()
         command, _, section = str(arguments[0]).partition("summary_")
-        words = ["summary", "--section", section] if section else [command]
+        words = ["summary", "--section", section] if section else command.split("_")
         assert main([*words, *map(str, arguments[1:]), "--json", "--quiet"]) == 0
         document: dict[str, Any] = json.loads(capsys.readouterr().out, parse_constant=_no_constant)
         return document

@@ -14,7 +14,9 @@ from tracestat.cli.deadlines import deadlines
 from tracestat.cli.export import tracelab_command
 from tracestat.cli.fetch import fetch
 from tracestat.cli.fit import fit
+from tracestat.cli.forecast_evaluate import evaluate_command
 from tracestat.cli.forecast_fit import fit_command
+from tracestat.cli.forecast_predict import predict_command
 from tracestat.cli.hazard import hazard
 from tracestat.cli.ingest import ingest
 from tracestat.cli.keys import keys
@@ -96,4 +98,11 @@ _forecast.command(
     "fit",
     epilog=_example("forecast fit trace.duckdb -o model.parquet --keys tool_class,command_skeleton,developer"),
 )(fit_command)
+_forecast.command(
+    "evaluate", epilog=_example("forecast evaluate trace.duckdb --split developer --chart forecast.html")
+)(evaluate_command)
+_forecast.command(
+    "predict",
+    epilog=_example("forecast predict model.parquet --key tool_class=shell --key 'command_skeleton=go test' --elapsed 20"),
+)(predict_command)
 app.add_typer(_forecast, name="forecast")

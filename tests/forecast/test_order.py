@@ -114,16 +114,30 @@ drawn_rows = st.lists(
 def test_pairs_by_brute_force(drawn: list[tuple[int, int, int, bool]], window: float, seed: int) -> None:
     start, length, session, seen = (np.array(c) for c in zip(*drawn, strict=True)) if drawn else ([],) * 4
     rows = pauses(start, length, session, np.asarray(session, dtype=np.intp) // 2, seen)
-    met, good = 0, []
-    for i, j in combinations(range(rows.size), 2):
-        (s_i, e_i), (s_j, e_j) = ((drawn[k][0], drawn[k][0] + drawn[k][1]) for k in (i, j))
-        late, early = max(s_i, s_j), min(s_i, s_j)
-        if late < min(e_i, e_j):
-            met += 1
-            if drawn[i][2] != drawn[j][2] and drawn[i][3] and drawn[j][3] and late - early < window:
-                good.append((drawn[i][2], drawn[j][2], (1 - np.sign(s_i - s_j) * np.sign(e_i - e_j)) / 2))
+    met, good, left_out = 0, [], np.zeros(4, dtype=int)
+    for one, other in combinations(drawn, 2):
+        (start_1, length_1, session_1, seen_1), (start_2, length_2, session_2, seen_2) = one, other
+        end_1, end_2 = start_1 + length_1, start_2 + length_2
+        if max(start_1, start_2) >= min(end_1, end_2):
+            continue
+        met += 1
+        if session_1 == session_2:
+            left_out[0] += 1
+        elif abs(start_1 - start_2) >= window:
+            left_out[1] += 1
+        elif not (seen_1 and seen_2):
+            left_out[2] += 1
+            left_out[3] += (seen_1 and end_1 < end_2) or (seen_2 and end_2 < end_1)
+        else:
+            good.append((session_1, session_2, (1 - np.sign(start_1 - start_2) * np.sign(end_1 - end_2)) / 2))
     (score,) = order_scores(rows, [], window=window, seed=seed)
     assert (score.counts.met, score.n_pairs) == (met, len(good))
+    # of two that end at one instant the moment's rounding decides which is seen to be first
+    ends = [s + n for s, n, _, _ in drawn]
+    counts = score.counts
+    assert [counts.same_session, counts.beyond, counts.censored] == left_out[:3].tolist()
+    if len(set(ends)) == len(ends):
+        assert counts.censored_known == left_out[3]
     assert score.total[1] == sum(g[2] for g in good)
     for cluster in range(rows.n_sessions):
         assert score.by_session[cluster, 1] == sum(g[2] for g in good if cluster in g[:2])
@@ -320,6 +334,18 @@ def test_two_scales_gain_what_quadrature_says(window: float, least: float) -> No
         assert found.right_where_different.value is not None
         differ = 1 - found.same_as_lru.value
         assert found.over_lru.value == pytest.approx(differ * (2 * found.right_where_different.value - 1), abs=1e-3)
+
+
+def test_the_mean_is_that_within_the_window() -> None:
+    # three in five of the first are back within 1 s and the others after hours; the second always last 5 to 6 s
+    curves = curves_of(
+        Grid(np.array([0.0, 1, 5, 6, 2e4])), np.array([[0.6, 1e-9, 1e-9, 1e-9], [1e-9, 1e-9, 1 - 1e-9, 0]]), 1.0
+    )
+    rows = pauses([0, 0.001], [0.2, 0.1])
+    keyed = CurveForecast("keyed", curves, np.array([0, 1], dtype=np.intp))
+    asked: list[tuple[Ranking, float]] = [("mean", 2), ("mean", 3600), ("median", 3600), ("probability", 3600)]
+    as_lru = [order_scores(rows, [keyed], ranking=how, window=window)[1].total[3] for how, window in asked]
+    assert as_lru == [0, 1, 0, 0]
 
 
 @pytest.mark.parametrize("clock", CLOCKS)

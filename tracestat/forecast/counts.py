@@ -134,7 +134,7 @@ def shared_bins(group: ArrayLike, bins: ArrayLike, observed: ArrayLike, n_bins: 
     inside = bin_of_row < n_shared[row_group]
     place = (start[row_group] + bin_of_row)[inside]
     exits = np.bincount(place, minlength=total)
-    ended = np.bincount(place, weights=seen[inside], minlength=total)
+    ended = np.bincount(place, weights=seen[inside], minlength=total).astype(np.float64)
     before = np.cumsum(exits) - exits
     owner = np.repeat(np.arange(first.size), n_shared)
     reached = size[owner] - (before - before[start[owner]])

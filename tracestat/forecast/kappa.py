@@ -93,7 +93,7 @@ def fit_kappa(prior: Array, ended: Array, reached: Array, *, constant: float = 0
     Returns
     -------
     KappaFit
-        From 20,000 entries on, small counts are summed on a grid (`tracestat.forecast.rising`): kappa then moves by
+        From 7,000 entries on, small counts are summed on a grid (`tracestat.forecast.rising`): kappa then moves by
         less than 1e-4 of itself.
 
     References

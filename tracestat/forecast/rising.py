@@ -22,10 +22,9 @@ Places = NDArray[np.intp]
 Part = tuple[Array | None, Array, float]
 _LARGE = 300
 _RATIO = 1.05  # of neighbouring nodes by n
-_PER_E = 16  # nodes by ln p
-_PER_E_WHOLE = 32
+_PER_E = 32  # nodes by ln p
 _NONE = 1e-9  # a difference of fractional counts that should be 0 may not be
-_WORTH = 20_000  # entries; fewer are summed as they are
+_WORTH = 20_000  # counts of all parts; fewer are summed as they are
 _BLOCK = 4096  # entries at a time, so that the work stays in the processor's cache
 _LINE = (-1.0, 0.0, 1.0, 2.0)
 _POWERS = (1 / _RATIO, 1.0, _RATIO, _RATIO**2)
@@ -39,7 +38,7 @@ class RisingSum:
     parts : sequence of (ndarray or None, ndarray, float)
         p in (0, 1], None for 1 everywhere, and n, not negative, both of shape (N,); then the weight of the part.
     worth : int
-        With fewer entries in all, nothing is put on a grid.
+        With fewer counts in all, nothing is put on a grid.
 
     Examples
     --------
@@ -79,12 +78,12 @@ def _where(part: Part, mask: NDArray[np.bool_]) -> Part:
     return (None if p is None else p[mask]), n[mask], weight
 
 
-def _first_column(parts: Sequence[Part], per_e: int) -> int:
+def _first_column(parts: Sequence[Part]) -> int:
     least = min((float(p.min(initial=1.0)) for p, _, _ in parts if p is not None), default=1.0)
-    return int(np.floor(np.log(least) * per_e)) - 1
+    return int(np.floor(np.log(least) * _PER_E)) - 1
 
 
-def _blocks(parts: Sequence[Part], per_e: int, first: int) -> Iterator[tuple[Places, Array, Array]]:
+def _blocks(parts: Sequence[Part], first: int) -> Iterator[tuple[Places, Array, Array]]:
     """Give block by block the columns of the nodes by ln p and their weights, shape (4, n) or (1, n), and the n."""
     step = np.arange(4)[:, None]
     for p, n, weight in parts:
@@ -93,41 +92,41 @@ def _blocks(parts: Sequence[Part], per_e: int, first: int) -> Iterator[tuple[Pla
             if p is None:
                 yield np.full((1, block.size), -first), np.full((1, block.size), weight), block
                 continue
-            u = np.log(p[start : start + _BLOCK]) * per_e
+            u = np.log(p[start : start + _BLOCK]) * _PER_E
             below = np.minimum(np.floor(u), -1.0)
             yield below.astype(np.intp) - (first + 1) + step, weight * _lagrange(u - below, _LINE), block
 
 
 def _whole_grid(parts: Sequence[Part]) -> tuple[Array, Array, Array]:
     """Give p, i and weight of the terms ln(kappa p + i) that whole counts come to."""
-    first = _first_column(parts, _PER_E_WHOLE)
+    first = _first_column(parts)
     width = 2 - first
     table = np.zeros((_LARGE + 1) * width)
-    for column, weights, n in _blocks(parts, _PER_E_WHOLE, first):
+    for column, weights, n in _blocks(parts, first):
         place = n.astype(np.intp) * width + column
         table += np.bincount(place.ravel(), weights=weights.ravel(), minlength=table.size)
     # a count of n has the terms 0 to n - 1
     terms = table.reshape(-1, width)[::-1].cumsum(axis=0)[::-1][1:]
     i, column = np.nonzero(terms)
-    return np.exp((column + first) / _PER_E_WHOLE), i.astype(np.float64), terms[i, column]
+    return np.exp((column + first) / _PER_E), i.astype(np.float64), terms[i, column]
 
 
 def _grid(parts: Sequence[Part]) -> tuple[Array, Array, Array]:
     """Give p, n and weight of the nodes that counts of any kind are dealt to."""
     least = min(float(n.min(initial=_LARGE)) for _, n, _ in parts)
-    first = _first_column(parts, _PER_E)
+    first = _first_column(parts)
     width = 2 - first
     table = np.zeros((int(np.log(_LARGE / least) / np.log(_RATIO)) + 5) * width)
     step = np.arange(4)[:, None, None] * width
-    for column, weights, n in _blocks(parts, _PER_E, first):
+    for column, weights, n in _blocks(parts, first):
         power = np.floor(np.log(n / least) / np.log(_RATIO))
         by_n = _lagrange(n / (least * _RATIO**power), _POWERS)
         place = power.astype(np.intp) * width + column + step
         both = by_n[:, None, :] * weights
         table += np.bincount(place.ravel(), weights=both.ravel(), minlength=table.size)
     used = np.flatnonzero(table)
-    row = used // width
-    return np.exp((used % width + first) / _PER_E), least * _RATIO ** (row - 1.0), table[used]
+    p, n = np.exp((used % width + first) / _PER_E), least * _RATIO ** (used // width - 1.0)
+    return p, np.asarray(n), table[used]
 
 
 def _lagrange(t: Array, nodes: tuple[float, float, float, float]) -> Array:

@@ -125,8 +125,8 @@ def _grid(parts: Sequence[Part]) -> tuple[Array, Array, Array]:
         both = by_n[:, None, :] * weights
         table += np.bincount(place.ravel(), weights=both.ravel(), minlength=table.size)
     used = np.flatnonzero(table)
-    p, n = np.exp((used % width + first) / _PER_E), least * _RATIO ** (used // width - 1.0)
-    return p, np.asarray(n), table[used]
+    nodes: Array = least * np.power(_RATIO, used // width - 1.0)
+    return np.exp((used % width + first) / _PER_E), nodes, table[used]
 
 
 def _lagrange(t: Array, nodes: tuple[float, float, float, float]) -> Array:

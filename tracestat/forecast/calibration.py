@@ -20,7 +20,7 @@ from tracestat.forecast.curves import Curves
 from tracestat.forecast.rows import PauseRows
 from tracestat.forecast.scores import TAU
 from tracestat.forecast.session_sums import SessionSums
-from tracestat.forecast.skill import paired_difference
+from tracestat.forecast.skill import effective_clusters, paired_difference
 from tracestat.resample import sum_by
 from tracestat.results import Interval
 from tracestat.survival.curve import kaplan_meier, kaplan_meier_counts
@@ -46,6 +46,7 @@ PIT_EDGES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
 HORIZONS = (0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 30.0, 45.0, 60.0, 120.0, 300.0, 600.0, 1800.0)
 _FINE = 1000
 _TENTHS = 10
+_NOTHING = 1e-9
 # which bin of PIT_EDGES each thousandth lies in
 _BIN = np.searchsorted(PIT_EDGES, (np.arange(_FINE) + 0.5) / _FINE, side="right") - 1
 
@@ -109,8 +110,8 @@ class DCalibration:
     statistic, p_value : float
         Chi-square with 9 degrees of freedom as if rows were independent: p is too small for clustered rows.
     clustered_p_value : float or None
-        By the Wald statistic with the covariance of the clusters, F with 9 and G - 9 degrees of freedom; None with
-        fewer than 20 clusters or where a tenth is empty in all of them.
+        The same statistic against what it varies by between clusters (Rao and Scott's second-order correction, with the
+        jackknife's covariance of the shares and the effective number of clusters); None with fewer than two clusters.
     n_clusters : int
         The G.
     """
@@ -243,14 +244,18 @@ def coverage(sums: CalibrationSums, landmark: int) -> dict[float, float | None]:
     Returns
     -------
     dict of float to (float or None)
-        By Kaplan-Meier on the PIT, to a thousandth; p itself where the forecast is calibrated. None without rows.
+        By Kaplan-Meier on the PIT, to a thousandth; p itself where the forecast is calibrated. None without rows,
+        and where all rows that might have lasted so long are censored before.
     """
     events, censored = sums.events[landmark], sums.censored[landmark]
     if not events.sum() + censored.sum():
         return dict.fromkeys(LEVELS)
     curve = kaplan_meier_counts(np.arange(1, _FINE + 1), events, censored)
     ended = 1 - curve.survival_at(np.asarray(LEVELS) * _FINE + 0.5)
-    return {p: float(share) for p, share in zip(LEVELS, ended, strict=True)}
+    seen = curve.survival[-1] == 0
+    return {
+        p: float(share) if seen or p * _FINE <= curve.time[-1] else None for p, share in zip(LEVELS, ended, strict=True)
+    }
 
 
 def coverage_intervals(sums: CalibrationSums, landmark: int, developer: NDArray[np.intp]) -> dict[float, Interval]:
@@ -305,6 +310,8 @@ def d_calibration(sums: CalibrationSums, landmark: int, clusters: NDArray[np.int
     ----------
     .. [1] Haider, Hoehn, Davis and Greiner (2020), Effective ways to build and evaluate individual survival
        distributions.
+    .. [2] Rao and Scott (1984), On chi-squared tests for multiway contingency tables with cell proportions estimated
+       from survey data.
     """
     mass = sums.mass[:, landmark]
     if clusters.shape != mass.shape[:1]:
@@ -324,20 +331,21 @@ def d_calibration(sums: CalibrationSums, landmark: int, clusters: NDArray[np.int
         float(np.abs(shares - 1 / _TENTHS).max()),
         statistic,
         float(chdtrc(_TENTHS - 1, statistic)),
-        _clustered_p(by_cluster),
+        _clustered_p(by_cluster, statistic),
         by_cluster.shape[0],
     )
 
 
-def _clustered_p(by_cluster: Array) -> float | None:
-    """Test by Hotelling's T^2 whether the clusters fall evenly into the bins; the last bin follows from the rest."""
-    n_clusters, free = by_cluster.shape[0], _TENTHS - 1
-    if n_clusters < 2 * _TENTHS:
+def _clustered_p(by_cluster: Array, statistic: float) -> float | None:
+    """Refer the chi-square to what the jackknife over clusters says it varies by: sum of lambda_i chi^2_1, as an F."""
+    rows, total = by_cluster.sum(axis=1, keepdims=True), by_cluster.sum(axis=0)
+    n, n_clusters = float(total.sum()), by_cluster.shape[0]
+    if n_clusters < 2:
         return None
-    excess = (by_cluster - by_cluster.sum(axis=1, keepdims=True) / _TENTHS)[:, :free]
-    covariance = np.cov(excess.T) * n_clusters
-    if np.linalg.matrix_rank(covariance) < free:
+    moves = (total - by_cluster) / (n - rows) - total / n
+    covariance = (n_clusters - 1) / n_clusters * n * _TENTHS * (moves.T @ moves)
+    size, square = float(np.trace(covariance)), float(np.sum(covariance**2))  # sums of lambda and of lambda^2
+    if size <= _NOTHING:
         return None
-    total = excess.sum(axis=0)
-    t2 = float(total @ np.linalg.solve(covariance, total))
-    return float(fdtrc(free, n_clusters - free, t2 * (n_clusters - free) / (free * (n_clusters - 1))))
+    free = size**2 / square
+    return float(fdtrc(free, free * max(effective_clusters(rows) - 1, 1.0), statistic / size))

@@ -211,7 +211,9 @@ def twcrps(
 ) -> Array:
     """Give the threshold-weighted CRPS, int (F_s(t) - I[T <= t])^2 dt/t over the window, in closed form.
 
-    A censored row is integrated up to its censoring: beyond it nobody knows the indicator.
+    A censored row is integrated up to its censoring: beyond it nobody knows the indicator. That leans towards short
+    forecasts, since a threshold counts only rows that had ended or were still watched: where 1 in 1,000 rows is
+    censored it cannot be seen, where 4 in 10 are it ranks a law with 1.4 times the hazard above the true one.
 
     Parameters
     ----------

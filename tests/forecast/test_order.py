@@ -151,6 +151,8 @@ def test_the_moment_lies_in_both_pauses_and_in_the_window(clock: Clock) -> None:
     rows = pauses(rng.uniform(0, 200, 200), rng.exponential(30, 200))
     met = meetings_of(rows, clock, window=20, seed=3, most_pairs=5000)
     assert met.first.size > 1000
+    assert (met.elapsed >= 0).all()  # of those left out too: a forecast is asked of all that was found
+    assert (met.counts.beyond > 0) == (clock == "trace")
     for side in (met.first, met.second):
         assert (met.elapsed[side] >= 0).all()
         assert (met.elapsed[side] <= np.minimum(rows.seconds[met.row[side]], 20)).all()

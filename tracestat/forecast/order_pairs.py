@@ -139,8 +139,8 @@ def _on_trace(rows: PauseRows, lasting: Rows, window: float, rng: np.random.Gene
     late = early + 1 + which - (before - n_later)[early]
 
     last = np.minimum(np.minimum(end[early], end[late]), start[early] + window)
-    moment = start[late] + rng.random(which.size) * (last - start[late])
     beyond = last <= start[late]
+    moment = start[late] + rng.random(which.size) * np.maximum(last - start[late], 0.0)
     row = np.concatenate([lasting[early], lasting[late]])
     elapsed = np.concatenate([moment - start[early], moment - start[late]])
     first = np.arange(which.size)

@@ -14,7 +14,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
+import tracestat
 from tests.fetch.serving import already_there
+from tests.forecast.models import model
 from tracestat.cli import main
 
 SCHEMAS: dict[str, dict[str, Any]] = {
@@ -149,6 +151,7 @@ OWN = {
     "cache_clear": ("files",),
     "export_tracelab": ("files",),
     "forecast_fit": ("files", "providers"),
+    "forecast_predict": ("path", "level_used", "weights", "elapsed", "remaining", "survival", "atoms"),
     "fetch": ("files", "release", "format", "url", "new"),
 }
 
@@ -200,6 +203,9 @@ def documents(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
             return ask("ingest", tmp_path / "a.jsonl", "-o", tmp_path / "a.duckdb")
         if command == "export_tracelab":
             return ask("export", "tracelab", tmp_path / "a.jsonl", "-o", tmp_path / "b.jsonl")
+        if command == "forecast_predict":
+            tracestat.save_forecast(model(), tmp_path / "m.parquet")
+            return ask("forecast_predict", tmp_path / "m.parquet", "--key", "tool_class=shell")
         if command == "forecast_fit":
             return ask("forecast", "fit", tmp_path / "a.jsonl", "-o", tmp_path / "a.parquet")
         ask("keys", tmp_path / "a.jsonl")  # so that something lies in the cache

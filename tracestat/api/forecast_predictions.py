@@ -393,7 +393,6 @@ def _far_notes(told: RemainingTime, elapsed: float, last_seen: float) -> list[st
     if elapsed >= last_seen:
         return [f"no pause that was fitted lasted so long (the longest: {last_seen:,.0f} s): all is extrapolated"]
     if told.extrapolated:
-        return [
-            f"extrapolated beyond {last_seen:,.0f} s, the longest pause that was fitted: {', '.join(told.extrapolated)}"
-        ]
+        words = ", ".join(told.extrapolated).replace("mean_restricted", "the mean")
+        return [f"extrapolated beyond {last_seen:,.0f} s, the longest pause that was fitted: {words}"]
     return []

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import ArrayLike, NDArray
 
+    Column = ArrayLike | Sequence[Value]
+
 __all__ = ["Forecaster", "Remaining"]
 
 _MOST_CURVES = 4096
@@ -126,7 +128,7 @@ class Forecaster:
 
     def batch(
         self,
-        columns: pl.DataFrame | Mapping[str, ArrayLike],
+        columns: pl.DataFrame | Mapping[str, Column],
         *,
         elapsed: ArrayLike = 0.0,
         p: float | Sequence[float] | None = None,
@@ -225,7 +227,7 @@ def _begin(paths: Sequence[PathModel], key: str, value: Value) -> Value:
     return None if band == 0 else 0.0 if band == 1 else BAND_EDGES[band - 2]
 
 
-def _names(columns: pl.DataFrame | Mapping[str, ArrayLike]) -> Sequence[str]:
+def _names(columns: pl.DataFrame | Mapping[str, Column]) -> Sequence[str]:
     return list(columns.keys()) if isinstance(columns, Mapping) else columns.columns
 
 

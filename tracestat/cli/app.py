@@ -103,6 +103,6 @@ _forecast.command(
 )(evaluate_command)
 _forecast.command(
     "predict",
-    epilog=_example("forecast predict model.parquet --key tool_class=shell --key 'command_skeleton=go test' --elapsed 20"),
+    epilog=_example("forecast predict model.parquet --key tool_class=shell --key developer=ada --elapsed 20"),
 )(predict_command)
 app.add_typer(_forecast, name="forecast")

@@ -1,0 +1,327 @@
+"""Asking a model by its public names: one pause, a round of calls, many rows, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from timeit import timeit
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import tracestat
+from tests.forecast.models import model
+from tracestat.api.forecast_predictions import WINDOW
+from tracestat.errors import UsageError
+from tracestat.forecast.model import ForecastModel, PathModel, ProviderModel
+from tracestat.results import ForecastPrediction
+
+KEYS: dict[str, str | float | None] = {"tool_class": "shell", "command_skeleton": "make", "developer": "bob"}
+
+
+@pytest.fixture(scope="module")
+def known() -> ForecastModel:
+    return model()
+
+
+def ask(known: ForecastModel, keys: Any = None, **options: Any) -> ForecastPrediction:
+    return tracestat.predict_remaining(known, KEYS if keys is None else keys, **options)
+
+
+def curve_at(found: ForecastPrediction, ahead: float) -> list[float]:
+    return [share for t, share in found.survival if t == pytest.approx(ahead)]
+
+
+def test_an_answer_agrees_with_itself(known: ForecastModel) -> None:
+    found = ask(known, elapsed=20)
+    told = found.remaining
+    quantiles = [told.q10, told.q25, told.q50, told.q75, told.q90, told.q95, told.q99]
+    assert quantiles == sorted(quantiles)
+    assert found.level_used == "developer"
+    assert sum(level.share for level in found.weights) == pytest.approx(1.0)
+    times, shares = np.array(found.survival).T
+    assert (np.diff(times) >= 0).all()
+    assert (np.diff(shares) <= 1e-15).all()
+    assert (times[0], shares[0]) == (0.0, 1.0)
+    for p, t in ((0.1, told.q10), (0.5, told.q50), (0.9, told.q90)):
+        # log-linear between the points that are told, so close to the curve itself
+        assert np.interp(np.log(t), np.log(times[1:]), shares[1:]) == pytest.approx(1 - p, abs=0.01)
+    area = np.trapezoid(shares[times <= WINDOW], times[times <= WINDOW])
+    assert told.mean_restricted == pytest.approx(area, rel=0.05)
+    assert [curve.name for curve in found.parents] == ["provider", "tool_class", "command_skeleton"]
+    # the window of 5 s is over, that of 120 s lies ahead
+    assert [atom.window for atom in found.atoms] == [(119.4, 126.0)]
+    [before], [after] = curve_at(found, 99.4), curve_at(found, 106.0)
+    assert found.atoms[0].reached == pytest.approx(before)
+    assert found.atoms[0].ends == pytest.approx(before - after)
+
+
+def test_it_says_which_level_answers_and_why(known: ForecastModel) -> None:
+    assert "developer eve never seen: command_skeleton answers" in ask(known, {**KEYS, "developer": "eve"}).notes
+    assert any(
+        note == "command_skeleton Edit never seen with tool_class shell: tool_class answers"
+        for note in ask(known, {**KEYS, "command_skeleton": "Edit"}).notes
+    )
+    nothing = ask(known, {})
+    assert nothing.level_used == "provider"
+    assert "tool_class is not given: the whole provider answers" in nothing.notes
+    assert any("with --key previous=SECONDS" in note for note in nothing.notes)
+    assert "not used, since it stands below command_skeleton: developer" in (
+        ask(known, {"tool_class": "shell", "developer": "bob"}).notes
+    )
+    history = ask(known, {**KEYS, "previous": 2.5})
+    assert history.path == ("tool_class", "previous", "command_skeleton", "developer")
+    assert history.remaining != ask(known).remaining
+    assert ask(known, {**KEYS, "previous": None}).remaining != history.remaining
+
+
+def test_an_asked_limit_cuts_the_law(known: ForecastModel) -> None:
+    free, cut = ask(known, elapsed=1.0), ask(known, elapsed=1.0, asked_limit=7.0)
+    assert cut.limit is not None
+    assert (cut.limit.mass, cut.limit.tool_class) == (0.95, "shell")
+    before, after = curve_at(cut, 6.0)
+    assert after == pytest.approx(0.05 * before)
+    [at] = curve_at(free, 6.0) or [before]
+    assert before == pytest.approx(at)
+    assert cut.remaining.q90 == pytest.approx(6.0)
+    assert cut.remaining.mean_restricted < free.remaining.mean_restricted
+    assert [atom.kind for atom in cut.atoms] == ["deadline", "asked limit", "deadline"]
+    assert cut.atoms[1].hazard == pytest.approx(0.95)
+    # a class without limits of its own
+    pooled = ask(known, {"tool_class": "edit"}, asked_limit=7.0)
+    assert pooled.limit is not None
+    assert (pooled.limit.mass, pooled.limit.tool_class) == (30.5 / 41, None)
+    assert ask(known, elapsed=1.0, asked_limit=1e8).remaining == free.remaining
+
+
+def test_a_limit_that_is_over_and_one_of_which_nothing_is_known(known: ForecastModel) -> None:
+    over = ask(known, elapsed=8.0, asked_limit=8.0)
+    assert over.limit is None
+    assert over.remaining == ask(known, elapsed=8.0).remaining
+    assert "the asked limit of 8 s is over: the law is not cut" in over.notes
+    bare = replace(known, providers={"claude": replace(known.providers["claude"], limits=())})
+    all_end = ask(bare, asked_limit=9.0)
+    assert all_end.limit is not None
+    assert (all_end.limit.mass, all_end.limit.known) == (1.0, False)
+    assert curve_at(all_end, 9.0)[-1] == 0.0
+    assert any("all is taken to end there" in note for note in all_end.notes)
+
+
+def test_a_round_of_several_calls(known: ForecastModel) -> None:
+    calls = [{"command_skeleton": "make"}, {"command_skeleton": "pytest", "developer": "eve"}]
+    found = ask(known, {"tool_class": "shell"}, calls=calls, elapsed=2.0)
+    assert found.dependence is not None
+    assert (found.dependence.theta, found.dependence.interval, found.dependence.n_rounds) == (1.5, (1.1, 2.0), 40)
+    assert [call.level_used for call in found.calls] == ["command_skeleton", "command_skeleton"]
+    assert found.calls[1].key == {"tool_class": "shell", "command_skeleton": "pytest", "developer": "eve"}
+    alone = ask(known, {"tool_class": "shell", "command_skeleton": "make"}, elapsed=0.0)
+    together = ask(known, {"tool_class": "shell"}, calls=calls, elapsed=0.0)
+    assert together.dependence is not None
+    assert alone.remaining.q50 < together.remaining.q50 < together.dependence.independent.q50
+    [independent] = together.parents
+    members = [dict(ask(known, {"tool_class": "shell", **call}).survival) for call in calls]
+    # at the edges of a window the maximum is exact
+    for t, share in independent.survival:
+        if t in (4.975, 5.25, 119.4, 126.0):
+            assert share == pytest.approx(1 - (1 - members[0][t]) * (1 - members[1][t]), rel=1e-9)
+    bare = replace(known, providers={"claude": replace(known.providers["claude"], dependence=None)})
+    plain = ask(bare, {"tool_class": "shell"}, calls=calls)
+    assert plain.dependence is not None
+    assert plain.remaining == plain.dependence.independent
+
+
+def test_what_lies_beyond_the_longest_pause_is_marked(known: ForecastModel) -> None:
+    last = known.providers["claude"].paths[0].last_seen
+    found = ask(known, elapsed=last * 0.9)
+    assert {"q90", "q99", "mean_restricted"} <= set(found.remaining.extrapolated)
+    assert any(note.startswith("extrapolated beyond") for note in found.notes)
+    assert any("all is extrapolated" in note for note in ask(known, elapsed=last * 2).notes)
+    assert ask(known, asked_limit=1.0).remaining.q99 != 1.0
+    bare = replace(known, providers={"claude": replace(known.providers["claude"], limits=())})
+    assert ask(bare, asked_limit=1.0).remaining.extrapolated == ()
+
+
+def test_json_and_frame(known: ForecastModel) -> None:
+    for found in (ask(known, elapsed=20), ask(known, {}, calls=[{"tool_class": "shell"}, {"tool_class": None}])):
+        document = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+        [group] = document["groups"]
+        assert group["key"] == {"provider": "claude", **found.key}
+        assert document["synthetic"] is True
+        assert {"q10", "q50", "q90", "mean_restricted"} <= group["remaining"].keys()
+        assert len(group["survival"][0]) == 2
+        frame = found.to_frame()
+        assert frame["synthetic"].all()
+        quantiles = frame.filter((pl.col("part") == "quantile") & (pl.col("level") == found.level_used))
+        assert quantiles["p"].to_list() == [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99]
+        assert set(frame["part"]) == {"quantile", "mean", "survival"}
+        assert "SYNTHETIC" in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"keys": {"end_kind": "timeout"}}, "--key end_kind: this model does not have it; it has tool_class"),
+        ({"keys": {"provider": "claude"}}, "--provider"),
+        ({"keys": {"previous": "soon"}}, "previous=soon"),
+        ({"keys": {"previous": -1.0}}, "previous=-1.0"),
+        ({"elapsed": -1.0}, "--elapsed -1"),
+        ({"elapsed": float("nan")}, "--elapsed nan"),
+        ({"elapsed": float("inf")}, "--elapsed inf"),
+        ({"asked_limit": 0.0}, "--asked-limit 0"),
+        ({"asked_limit": float("nan")}, "--asked-limit nan"),
+        ({"provider": "gemini"}, "--provider gemini: this model is of claude; name one of them"),
+        ({"calls": [{"tool_class": "shell"}]}, "--call: name 2 to"),
+        ({"calls": [{"tool_class": "shell"}, {"seconds": "3"}]}, "--key seconds"),
+        ({"calls": [{}, {}], "asked_limit": 3.0}, "--asked-limit: a limit belongs to one call"),
+    ],
+)
+def test_what_cannot_be_asked(known: ForecastModel, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError) as error:
+        ask(known, **options)
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_provider_must_be_named_where_there_are_several() -> None:
+    two = model(two=True)
+    with pytest.raises(UsageError, match="--provider: this model is of claude, codex"):
+        tracestat.predict_remaining(two, KEYS)
+    assert tracestat.predict_remaining(two, KEYS, provider="codex").provider == "codex"
+    with pytest.raises(UsageError, match="no rounds of one call"):
+        tracestat.predict_remaining(two, {}, provider="codex", calls=[KEYS, KEYS])
+
+
+def test_a_model_is_read_from_its_file(known: ForecastModel, tmp_path: Path) -> None:
+    tracestat.save_forecast(known, tmp_path / "m.parquet")
+    ours, theirs = ask(known).remaining, tracestat.predict_remaining(tmp_path / "m.parquet", KEYS).remaining
+    assert theirs.q50 == pytest.approx(ours.q50, rel=1e-5)
+
+
+COLUMNS: dict[str, list[Any]] = {
+    "tool_class": ["shell", "shell", "edit", None, "web", "shell", "none"],
+    "command_skeleton": ["make", "nope", "Edit", "sed, awk", "make", "go test", "sed, awk"],
+    "developer": ["bob", "ada", "none", "ada", "bob", None, "bob"],
+    "previous": [0.4, None, 3.0, float("nan"), 0.0, 90.0, 1.0],
+}
+WAITED = [0.0, 3.0, 5.1, 30.0, 700.0, 2.0, 1e5]
+LIMITS = [float("nan"), 7.0, 5.0, 120.0, float("nan"), 2.5, 2e5]
+
+
+@pytest.mark.parametrize("history", [False, True])
+@pytest.mark.parametrize("kind", ["frame", "lists", "arrays", "categories"])
+def test_a_batch_answers_as_one_by_one(known: ForecastModel, history: bool, kind: str) -> None:
+    columns = {key: values for key, values in COLUMNS.items() if history or key != "previous"}
+    frame = pl.DataFrame(columns, strict=False)
+    forms: dict[str, Any] = {
+        "frame": frame.with_columns(other=pl.lit(3)),
+        "lists": columns,
+        "arrays": {
+            key: np.array(values, dtype=float if key == "previous" else object) for key, values in columns.items()
+        },
+        "categories": frame.with_columns(pl.col(pl.String).cast(pl.Categorical)),
+    }
+    forecaster = tracestat.Forecaster(known)
+    found = forecaster.batch(forms[kind], elapsed=WAITED, p=[0.1, 0.9])
+    capped = forecaster.batch(forms[kind], elapsed=WAITED, p=0.9, asked_limit=LIMITS)
+    later = forecaster.batch(forms[kind], elapsed=WAITED, horizon=10.0, asked_limit=LIMITS)
+    assert (found.shape, capped.shape) == ((2, 7), (7,))
+    for i, (waited, limit) in enumerate(zip(WAITED, LIMITS, strict=True)):
+        keys = {key: values[i] for key, values in columns.items()}
+        asked = None if np.isnan(limit) else limit
+        one = ask(known, keys, elapsed=waited)
+        assert found[:, i] == pytest.approx([one.remaining.q10, one.remaining.q90], rel=1e-7, abs=1e-9)
+        cut = ask(known, keys, elapsed=waited, asked_limit=asked)
+        assert capped[i] == pytest.approx(cut.remaining.q90, rel=1e-7, abs=1e-9)
+        quick = forecaster.remaining(keys, waited, asked_limit=asked)
+        assert quick.quantile(0.9) == pytest.approx(cut.remaining.q90, rel=1e-9)
+        assert quick.mean() == pytest.approx(cut.remaining.mean_restricted, rel=1e-9)
+        assert later[i] == pytest.approx(quick.survival(10.0), rel=1e-9)
+
+
+def test_numbers_are_keys_too(known: ForecastModel) -> None:
+    plain = known.providers["claude"].paths[0]
+    named = {**plain.names, "developer": ("120.0", "7", "0.5")}
+    path = PathModel(**{field: getattr(plain, field) for field in PathModel.__slots__} | {"names": named})
+    forecaster = tracestat.Forecaster(replace(known, providers={"claude": ProviderModel((path,))}))
+    same = {"tool_class": ["shell"] * 4, "command_skeleton": ["make"] * 4}
+    by_number = forecaster.batch({**same, "developer": [120, 7, None, 8]}, elapsed=1.0)
+    by_text = forecaster.batch({**same, "developer": ["120", "7", None, "8"]}, elapsed=1.0)
+    assert by_number.tolist() == by_text.tolist()
+    assert by_number[0] != by_number[1]
+    assert by_number[2] == by_number[3]  # neither was seen
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "words"),
+    [
+        ({}, {}, "no column is a key of this model"),
+        (pl.DataFrame({"seconds": [1.0]}), {}, "no column is a key of this model"),
+        ({"end_kind": ["x"]}, {}, "--key end_kind"),
+        ({"tool_class": ["shell"], "developer": ["a", "b"]}, {}, "unlike lengths"),
+        ({"tool_class": ["shell"]}, {"elapsed": [1.0, 2.0]}, "elapsed has the shape (2,)"),
+        ({"tool_class": ["shell"]}, {"elapsed": -1.0}, "elapsed is not finite, or below 0"),
+        ({"tool_class": ["shell"]}, {"elapsed": float("nan")}, "elapsed is not finite, or below 0"),
+        ({"tool_class": ["shell"]}, {"p": 1.0}, "p lies from 0 to below 1"),
+        ({"tool_class": ["shell"]}, {"horizon": -1.0}, "a horizon is seconds from 0"),
+        ({"tool_class": ["shell"]}, {"p": 0.5, "horizon": 1.0}, "not for both"),
+        ({"tool_class": ["shell"]}, {"asked_limit": 0.0}, "an asked limit is above 0"),
+        ({"tool_class": ["shell"], "previous": ["soon"]}, {}, "previous is the seconds"),
+        ({"tool_class": ["shell"], "previous": [-1.0]}, {}, "previous is below 0 s"),
+    ],
+)
+def test_a_batch_that_cannot_be_asked(known: ForecastModel, columns: Any, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError) as error:
+        tracestat.Forecaster(known).batch(columns, **options)
+    assert words in str(error.value)
+
+
+def test_a_batch_of_nothing(known: ForecastModel) -> None:
+    assert tracestat.Forecaster(known).batch({"tool_class": []}).shape == (0,)
+
+
+def test_keys_that_come_again_cost_microseconds(known: ForecastModel) -> None:
+    forecaster = tracestat.Forecaster(known)
+    keys = {**KEYS, "previous": 0.4}
+
+    def once() -> None:
+        left = forecaster.remaining(keys, 20.0)
+        left.survival(30.0)
+        left.quantile(0.9)
+        left.mean()
+
+    # the fastest of some tries, as others may use this machine
+    assert min(timeit(once, number=20) / 20 for _ in range(20)) < 100e-6
+    with pytest.raises(UsageError, match="--key tool"):
+        forecaster.remaining({"tool": "Bash"})
+    with pytest.raises(UsageError, match="elapsed"):
+        forecaster.remaining(keys, -1.0)
+
+
+def test_curves_that_are_not_asked_for_again_are_let_go(known: ForecastModel) -> None:
+    forecaster = tracestat.Forecaster(known, most_curves=2)
+    laws = [forecaster.remaining({"tool_class": name}).law for name in ("shell", "edit", "web", "shell")]
+    assert laws[0] is not laws[3]
+    assert forecaster.remaining({"tool_class": "shell"}).law is laws[3]
+    # a curve per band of lengths, not per length
+    assert forecaster.remaining({"previous": 0.21}).law is forecaster.remaining({"previous": 0.22}).law
+
+
+@pytest.fixture(scope="module")
+def real(real_trace: Path) -> Iterator[tracestat.Trace]:
+    with tracestat.open(real_trace) as trace:
+        yield trace
+
+
+def test_the_real_trace(real: tracestat.Trace) -> None:
+    fitted = tracestat.fit_forecast(real, where="provider = 'claude'", keys="tool_class,command_skeleton,developer")
+    short, long = (
+        tracestat.predict_remaining(fitted, {"tool_class": name}, elapsed=0.0).remaining for name in ("edit", "agent")
+    )
+    assert short.q50 < 1 < 3 < long.q50
+    # the longer one has waited, the longer it lasts still
+    left = [tracestat.predict_remaining(fitted, {"tool_class": "shell"}, elapsed=s).remaining.q50 for s in (0, 20, 200)]
+    assert left == sorted(left)

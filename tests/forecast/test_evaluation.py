@@ -15,11 +15,9 @@ from tracestat.forecast.curves import curves_of
 from tracestat.forecast.evaluation import (
     MethodScores,
     developer_of_session,
-    difference,
     headline_cut,
     merge,
     score,
-    skill,
 )
 from tracestat.forecast.forecasts import CurveForecast, PointForecast
 from tracestat.forecast.grid import Grid, forecast_grid
@@ -34,6 +32,7 @@ from tracestat.forecast.scores import (
     threshold_weights,
     twcrps,
 )
+from tracestat.forecast.skill import paired_difference
 
 GRID = forecast_grid([(119.4, 126.0)])
 N, S = 400, 40
@@ -137,20 +136,19 @@ def test_folds_that_are_merged_equal_one_call() -> None:
 
 def test_skill_headline_and_difference() -> None:
     rows = some_rows()
-    base, ours, _, mean, _ = score(some_forecasts(), rows, S)
+    base, ours, *_ = score(some_forecasts(), rows, S)
     developer = developer_of_session(rows, S)
     assert headline_cut(base, base, developer).value == pytest.approx(0, abs=1e-9)
     ratios = [ours.loss("pinball_log", 0.9)[:, k].sum() / base.loss("pinball_log", 0.9)[:, k].sum() for k in range(4)]
     cut = headline_cut(ours, base, developer)
     assert cut.value == pytest.approx(100 * (1 - np.mean(ratios)))
     assert headline_cut(ours, base, developer, elapsed=[4]).value == pytest.approx(100 * (1 - ratios[2]))
-    assert skill(ours, base, developer, "pinball_log", 4, 0.9).value == pytest.approx(100 * (1 - ratios[2]))
-    gap = difference(ours, base, developer, "log_score")
+    lost, reference = ours.loss("log_score")[:, 0], base.loss("log_score")[:, 0]
+    gap = paired_difference(lost, reference, ours.n[:, 0], developer)
     mine, theirs = ours.mean("log_score")[0], base.mean("log_score")[0]
     assert mine is not None
     assert theirs is not None
     assert gap.value == pytest.approx(mine - theirs)
-    assert difference(mean, base, developer, "pinball_seconds", 25, 0.5).value is not None
     assert developer_of_session(rows.take(rows.session == 6), S).tolist() == [3 if k == 6 else 0 for k in range(S)]
 
 
@@ -162,6 +160,11 @@ def test_a_point_forecast_is_judged_at_the_median_only() -> None:
     for loss in ("twcrps", "log_score"):
         with pytest.raises(TracestatError, match="point forecast"):
             scores.loss(loss)
+
+
+def test_a_forecast_of_other_rows_is_refused() -> None:
+    with pytest.raises(TracestatError, match="global: 400 forecasts for 399 rows"):
+        score(some_forecasts(), some_rows(n=N - 1), S)
 
 
 def test_few_rows_and_none() -> None:

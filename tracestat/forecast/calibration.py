@@ -101,7 +101,7 @@ class DCalibration:
 
     Attributes
     ----------
-    n : float
+    n : int
         Rows.
     shares : tuple of float
         Share of the rows in each tenth of the PIT; 0.1 where the forecast is calibrated.
@@ -116,7 +116,7 @@ class DCalibration:
         The G.
     """
 
-    n: float
+    n: int
     shares: tuple[float, ...]
     largest: float
     statistic: float
@@ -146,6 +146,14 @@ def pit(
     -------
     ndarray, shape (N,)
         In [0, 1].
+
+    Examples
+    --------
+    >>> from tracestat.forecast.curves import curves_of
+    >>> from tracestat.forecast.grid import Grid
+    >>> laws = curves_of(Grid(np.array([0.0, 1, 4, 16])), np.array([[0.2, 0.5, 0.4]]), 1.5)
+    >>> pit(laws, [0, 0], [4.0, 99.0], tau=16.0).round(6).tolist()
+    [0.6, 0.76]
     """
     y = np.minimum(np.asarray(seconds, dtype=np.float64), tau)
     return np.asarray(-np.expm1(np.minimum(laws.log_survival_at(place, y, bins), 0.0)))
@@ -318,7 +326,7 @@ def d_calibration(sums: CalibrationSums, landmark: int, clusters: NDArray[np.int
         raise TracestatError("D-calibration: one cluster is needed for every session")
     tenths = np.concatenate([mass[:, : _TENTHS - 1], mass[:, _TENTHS - 1 :].sum(axis=1, keepdims=True)], axis=1)
     total = tenths.sum(axis=0)
-    n = float(total.sum())
+    n = round(float(total.sum()))  # whole, but for rounding: every row has mass 1
     if n == 0:
         return None
     shares = total / n

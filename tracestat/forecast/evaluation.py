@@ -29,7 +29,7 @@ from tracestat.forecast.scores import (
     twcrps,
 )
 from tracestat.forecast.session_sums import SessionSums
-from tracestat.forecast.skill import error_cut, paired_difference
+from tracestat.forecast.skill import error_cut
 from tracestat.results import Interval
 
 __all__ = [
@@ -38,11 +38,9 @@ __all__ = [
     "Loss",
     "MethodScores",
     "developer_of_session",
-    "difference",
     "headline_cut",
     "merge",
     "score",
-    "skill",
 ]
 
 Array = NDArray[np.float64]
@@ -168,6 +166,17 @@ def score(forecasts: Sequence[CurveForecast | PointForecast], rows: PauseRows, n
     Notes
     -----
     A row takes part at landmark s if T > s, and all is judged of min(T, 3600). See `tracestat.forecast.scores`.
+
+    Examples
+    --------
+    >>> from tracestat.forecast.curves import curves_of
+    >>> from tracestat.forecast.grid import Grid
+    >>> one = np.zeros(2, dtype=np.intp)
+    >>> rows = PauseRows({}, {}, one, one, np.array([0.0, 9.0]), np.array([0.5, 3.0]), np.array([True, True]))
+    >>> curves = curves_of(Grid(np.array([0.0, 1, 4, 16])), np.array([[0.2, 0.5, 0.4]]), 1.5)
+    >>> (scores,) = score([CurveForecast("global", curves, one)], rows, 1)
+    >>> scores.n[0].tolist(), scores.loss("log_score")[0, :2].round(4).tolist()
+    ([2, 1, 0, 0, 0, 0], [2.5257, 0.6931])
     """
     order = np.argsort(rows.session, kind="stable")
     landmarks = [_landmark(rows, order, s, n_sessions) for s in LANDMARKS]
@@ -175,6 +184,9 @@ def score(forecasts: Sequence[CurveForecast | PointForecast], rows: PauseRows, n
     n_known = np.stack([m.of_known.counts() for m in landmarks], axis=1)
     out, bins = [], dict[bytes, list[Bins]]()
     for forecast in forecasts:
+        size = (forecast.seconds if isinstance(forecast, PointForecast) else forecast.place).size
+        if size != rows.size:
+            raise TracestatError(f"{forecast.name}: {size} forecasts for {rows.size} rows")
         if isinstance(forecast, PointForecast):
             out.append(_judge_point(forecast, landmarks, n, n_known))
             continue
@@ -250,42 +262,6 @@ def headline_cut(
     """
     at = [LANDMARKS.index(s) for s in elapsed]
     return error_cut(model.loss(loss, p)[:, at], baseline.loss(loss, p)[:, at], developer, draws=draws, seed=seed)
-
-
-def skill(
-    model: MethodScores,
-    baseline: MethodScores,
-    developer: NDArray[np.intp],
-    loss: Loss,
-    elapsed: float,
-    p: float = _MEDIAN,
-    *,
-    draws: int = 0,
-    seed: int = 0,
-) -> Interval:
-    """Give 100 (1 - sum loss of the model / sum loss of the baseline) at one landmark; parameters as `headline_cut`."""
-    at = LANDMARKS.index(elapsed)
-    return error_cut(model.loss(loss, p)[:, at], baseline.loss(loss, p)[:, at], developer, draws=draws, seed=seed)
-
-
-def difference(
-    a: MethodScores,
-    b: MethodScores,
-    developer: NDArray[np.intp],
-    loss: Loss,
-    elapsed: float = 0.0,
-    p: float = _MEDIAN,
-    *,
-    draws: int = 0,
-    seed: int = 0,
-) -> Interval:
-    """Give the mean loss of A minus that of B per row at one landmark, below 0 where A is better.
-
-    Significantly worse is an interval above 0. Parameters as `headline_cut`.
-    """
-    at = LANDMARKS.index(elapsed)
-    lost_a, lost_b, n = a.loss(loss, p)[:, at], b.loss(loss, p)[:, at], a.count(loss)[:, at]
-    return paired_difference(lost_a, lost_b, n, developer, draws=draws, seed=seed)
 
 
 def _merged(laws: Sequence[DistributionSums]) -> DistributionSums:

@@ -267,12 +267,14 @@ def _limit(tool_class: str | None, ended: int, reached: int) -> AskedLimit:
 
 def _notes(rows: PauseRows, alone: PauseRows, paths: Sequence[Sequence[str]], untold: int) -> tuple[str, ...]:
     """Say what a reader must know of a provider's fit."""
+    from tracestat.charts.words import counted
+
     notes = []
     if rows.size < _FEW_ROWS:
-        notes.append(f"{rows.size} rows, {_FEW_ROWS} needed for a forecast that can be relied on")
+        notes.append(f"{counted(rows.size, 'row')}, {_FEW_ROWS} needed for a forecast that can be relied on")
     sessions = len(set(rows.session.tolist()))
     if sessions < _FEW_SESSIONS:
-        notes.append(f"{sessions} sessions, {_FEW_SESSIONS} needed to tell keys from sessions")
+        notes.append(f"{counted(sessions, 'session')}, {_FEW_SESSIONS} needed to tell keys from sessions")
     empty = [key for key in dict.fromkeys(k for path in paths for k in path) if rows.names[key] == (None,)]
     if empty:
         notes.append(f"no value of {', '.join(empty)} is known here: no difference by it")
@@ -280,7 +282,7 @@ def _notes(rows: PauseRows, alone: PauseRows, paths: Sequence[Sequence[str]], un
         notes.append("no round with a single call: nothing can be said of several calls side by side")
     if untold:
         notes.append(
-            f"{untold:,} asked limits are known only since calls ended on them: they do not say what limits end"
+            f"asked limits known only of calls that ended on them ({untold:,}): the share that ends there cannot be told"
         )
     return tuple(notes)
 

@@ -88,7 +88,7 @@ def forecast_fit_tables(result: ForecastFit, top: int | None) -> list[Table]:
 
 def _levels(path: ForecastPath, title: str) -> Table:
     columns = (
-        label_column("level"),
+        Column("level", "left"),
         Column("keys\nseen"),
         Column("rows\na key"),
         Column("kappa"),

@@ -186,22 +186,26 @@ def _read(path: Path, shown: str) -> ForecastModel:
 
     with path.open("rb") as source:
         try:
-            file = pq.ParquetFile(source, page_checksum_verification=True, read_dictionary=["provider", "value"])
-            text = (file.metadata.metadata or {}).get(FORMAT.encode())
+            metadata = pq.read_metadata(source)
         except (pa.ArrowException, OSError, ValueError):
             raise _NamedError(f"{shown} is no Parquet file, or not whole; {_AGAIN}") from None
+        text = (metadata.metadata or {}).get(FORMAT.encode())
         if text is None or len(text) > _MOST_TEXT:
             raise _NamedError(f"{shown} holds no forecast of tracestat; {_AGAIN}")
         try:
             head = decode_head(text)
         except TracestatError as error:
             raise _NamedError(f"{shown} {error}") from None
+        file = pq.ParquetFile(
+            source, metadata=metadata, page_checksum_verification=True, read_dictionary=["provider", "value"]
+        )
         _check_sizes(file, head)
         table = file.read(columns=list(_ORDER))
     levels = _levels(table, head)
+    model = _model(head, levels)
     if _digest(head, levels) != head.sha256:
         raise ValueError("not as it was written")
-    return _model(head, levels)
+    return model
 
 
 def _check_sizes(file: Any, head: Head) -> None:

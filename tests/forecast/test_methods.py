@@ -11,7 +11,7 @@ from tests.forecast.split_checks import made_rows
 from tracestat.forecast import methods
 from tracestat.forecast.forecasts import CurveForecast, PointForecast
 from tracestat.forecast.grid import forecast_grid
-from tracestat.forecast.keys import KEYS, PATHS
+from tracestat.forecast.keys import KEYS, PATHS, POOL_BASE
 from tracestat.forecast.methods import (
     BASELINES,
     OURS,
@@ -22,6 +22,7 @@ from tracestat.forecast.methods import (
     method_keys,
     method_names,
 )
+from tracestat.forecast.pool import fit_pool, pooled_forecast
 from tracestat.forecast.rows import PauseRows
 from tracestat.forecast.running import running_means
 from tracestat.forecast.splits import Part, parts
@@ -65,8 +66,7 @@ def test_names_of_the_default_paths() -> None:
     assert names[-1] == OURS
     for path in PATHS:
         for depth in range(1, len(path) + 1):
-            full = path[:depth] in (PATHS[0], PATHS[-1])
-            assert full or " > ".join(path[:depth]) in names
+            assert path[:depth] == PATHS[0] or " > ".join(path[:depth]) in names
     assert set(method_keys()) <= set(KEYS)
 
 
@@ -118,20 +118,19 @@ def test_the_rule_of_a_hundred_is_global_or_tool(part: Part, made: dict[str, For
 
 
 def test_trees_at_each_depth(part: Part, made: dict[str, Forecast]) -> None:
-    for path in PATHS:
+    for number, path in enumerate(PATHS):
         tree = fit_tree(part.train, path, GRID)
         curves = tree.curves()
         for depth in range(1, len(path) + 1):
-            name = " > ".join(path[:depth])
-            if path[:depth] == PATHS[0]:
-                name = "effective counts"
-            elif path[:depth] == PATHS[-1]:
-                name = OURS
-            elif path != PATHS[-1] and path[:depth] == PATHS[-1][:depth]:
+            if any(later[:depth] == path[:depth] for later in PATHS[number + 1 :]):
                 continue
+            name = "effective counts" if path[:depth] == PATHS[0] else " > ".join(path[:depth])
             assert np.exp(curves.log_survival[tree.place(part.test, depth)]) == pytest.approx(
                 at_rows(made[name]), rel=1e-6
             )
+    pool = fit_pool(part.train, POOL_BASE, PATHS, GRID)
+    pooled = pooled_forecast(OURS, pool, part.test)
+    assert at_rows(made[OURS]) == pytest.approx(at_rows(pooled), rel=1e-6)
     raw = fit_tree(part.train, PATHS[0], GRID, effective=False)
     assert np.exp(raw.curves().log_survival[raw.place(part.test)]) == pytest.approx(
         at_rows(made["raw counts"]), rel=1e-6

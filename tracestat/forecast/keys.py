@@ -19,7 +19,6 @@ __all__ = [
     "KEYS",
     "PATHS",
     "POOL_BASE",
-    "POOL_PATHS",
     "band_labels",
     "band_of",
     "check_path",
@@ -47,19 +46,14 @@ KEYS = (
     *HISTORY_KEYS,
 )
 BAND_EDGES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 15.0, 60.0)
-# the first serves where nothing is known of earlier pauses
+# what "ours" pools, see `tracestat.forecast.pool`: what runs and whose it is; what came before; what came before here.
+# The first serves alone where nothing is known of earlier pauses.
 PATHS = (
     ("tool_class", "command_skeleton", "developer"),
-    ("tool_class", "previous", "command_skeleton", "developer"),
-)
-
-# what "ours" pools, see `tracestat.forecast.pool`: what runs and whose it is; what came before; what came before here
-POOL_BASE = ("tool_class",)
-POOL_PATHS = (
-    PATHS[0],
     ("tool_class", "recent", "previous", "previous_in_class"),
     ("tool_class", "previous_in_session"),
 )
+POOL_BASE = ("tool_class",)
 
 
 def band_of(seconds: float | None) -> int:

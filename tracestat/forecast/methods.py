@@ -23,7 +23,8 @@ from tracestat.forecast.baselines import (
 from tracestat.forecast.curves import Curves
 from tracestat.forecast.forecasts import CurveForecast, PointForecast
 from tracestat.forecast.grid import Grid
-from tracestat.forecast.keys import PATHS
+from tracestat.forecast.keys import PATHS, POOL_BASE
+from tracestat.forecast.pool import fit_pool, pooled_forecast
 from tracestat.forecast.rows import PauseRows
 from tracestat.forecast.running import running_means
 from tracestat.forecast.shrinkage import root_hazards
@@ -66,30 +67,32 @@ def method_names(paths: Sequence[Path] = PATHS) -> tuple[str, ...]:
     Parameters
     ----------
     paths : sequence of tuple of str
-        Hierarchies to forecast by at every depth; the last one in full is "ours". A prefix that several share is shown
-        once, from the last of them, and the first of ``PATHS`` in full is "effective counts".
+        Hierarchies to forecast by at every depth. "ours" pools those of ``PATHS``; of any others it is the last one in
+        full. A prefix that several share is shown once, from the last of them, and the first of ``PATHS`` in full is
+        "effective counts".
 
     Examples
     --------
     >>> method_names([("tool_class", "developer")])[-3:]
     ('elapsed', 'tool_class', 'ours')
     """
-    return (*BASELINES, *(name for name, _, _ in _depths(paths)))
+    return (*BASELINES, *(name for name, _, _ in _depths(paths)), OURS)
+
+
+def _pooled(paths: Sequence[Path]) -> bool:
+    return tuple(paths) == PATHS
 
 
 def _depths(paths: Sequence[Path]) -> list[tuple[str, Path, int]]:
-    """Give name, hierarchy and depth of everything that is not a baseline."""
+    """Give name, hierarchy and depth of everything that is neither a baseline nor ours."""
     made: list[tuple[str, Path, int]] = []
+    ours = () if _pooled(paths) else paths[-1]
     for number, path in enumerate(paths):
-        final = number == len(paths) - 1
         for depth in range(1, len(path) + 1):
             prefix = path[:depth]
-            if any(later[:depth] == prefix for later in paths[number + 1 :]):
+            if prefix in (PATHS[0], ours) or any(later[:depth] == prefix for later in paths[number + 1 :]):
                 continue
-            if final and depth == len(path):
-                made.append((OURS, path, depth))
-            elif path != PATHS[0] or depth < len(path):
-                made.append((" > ".join(prefix), path, depth))
+            made.append((" > ".join(prefix), path, depth))
     return made
 
 
@@ -165,13 +168,20 @@ def _forecasts(
     yield PointForecast("running mean", mean)
     yield PointForecast("ewma", moving)
     yield PointForecast("elapsed", np.zeros(test.size), factor=2.0)
-    fitted: dict[Path, tuple[ForecastTree, Curves]] = {PATHS[0]: (effective, effective_curves)}
-    for name, path, depth in _depths(paths):
-        if path not in fitted:
+    trees: dict[Path, tuple[ForecastTree, Curves]] = {PATHS[0]: (effective, effective_curves)}
+    for path in paths:
+        if path not in trees:
             tree = fit_tree(train, path, grid)
-            fitted[path] = (tree, _tree_curves(tree))
-        tree, curves = fitted[path]
+            trees[path] = (tree, _tree_curves(tree))
+    for name, path, depth in _depths(paths):
+        tree, curves = trees[path]
         yield CurveForecast(name, curves, tree.place(test, depth))
+    if _pooled(paths):
+        pool = fit_pool(train, POOL_BASE, paths, grid, trees=[trees[path][0] for path in paths])
+        yield pooled_forecast(OURS, pool, test)
+    else:
+        tree, curves = trees[paths[-1]]
+        yield CurveForecast(OURS, curves, tree.place(test))
 
 
 def _tree_curves(tree: ForecastTree) -> Curves:

@@ -1,0 +1,271 @@
+"""Several hierarchies asked about one pause: their hazards are pooled on the log-odds scale.
+
+What runs and whose it is, what the last pauses of the same command took, what the last one of the session took: each
+says how far the hazard lies above or below that of the tool class. These statements are added up, each with a weight
+that held-out rows decide, since they partly say the same. A mixture of curves would be wider than any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from tracestat.forecast.curves import Curves, curves_of
+from tracestat.forecast.forecasts import CurveForecast
+from tracestat.forecast.grid import Grid
+from tracestat.forecast.rows import PauseRows
+from tracestat.forecast.splits import developer_folds
+from tracestat.forecast.tree import ForecastTree, fit_tree
+
+__all__ = ["Pool", "fit_pool", "fit_weights", "log_odds", "pooled_forecast", "pooled_hazards"]
+
+Array = NDArray[np.float64]
+_EDGE = 1e-9
+_MOST_WEIGHT = 1.5
+_FOLDS = 5
+_FEW_SESSIONS = 10
+# above, one fold of developers is held out instead of five in turn, and some of the rows decide the weights
+_MANY_ROWS, _ROWS_FOR_WEIGHTS = 50_000, 10_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pool:
+    """Hierarchies of one provider and how far each is believed.
+
+    Attributes
+    ----------
+    base : ForecastTree
+        Hierarchy that the others are compared with.
+    members : tuple of ForecastTree
+    seen, unseen : tuple of float
+        Weight of each member for a developer that was seen and for one that was not; the base has what is left of 1,
+        which may be below 0.
+    developers : ndarray of int
+        Numbers of those seen.
+    held_out : tuple of (int, int)
+        Rows that decided ``seen`` and ``unseen``; 0 where the weights are equal ones for want of rows.
+    """
+
+    base: ForecastTree
+    members: tuple[ForecastTree, ...]
+    seen: tuple[float, ...]
+    unseen: tuple[float, ...]
+    developers: NDArray[np.intp]
+    held_out: tuple[int, int]
+
+
+def log_odds(hazards: Array) -> Array:
+    """Give ln q/(1 - q), q cut to [1e-9, 1 - 1e-9].
+
+    Examples
+    --------
+    >>> log_odds(np.array([0.5])).tolist()
+    [0.0]
+    """
+    q = np.clip(hazards, _EDGE, 1 - _EDGE)
+    return np.asarray(np.log(q) - np.log1p(-q))
+
+
+def pooled_hazards(base: Array, members: Sequence[Array], weights: Sequence[float]) -> Array:
+    """Pool hazards: the log odds are those of the base plus the weighted differences of the members from it.
+
+    Parameters
+    ----------
+    base : ndarray, shape (n, J)
+    members : sequence of ndarray, each of shape (n, J)
+    weights : sequence of float
+        One per member.
+
+    Returns
+    -------
+    ndarray, shape (n, J)
+        In [1e-9, 1 - 1e-9].
+
+    References
+    ----------
+    .. [1] Genest and Zidek (1986), Combining probability distributions: the logarithmic pool.
+
+    Examples
+    --------
+    One member with all the weight answers alone; two that agree and count in full are believed twice.
+
+    >>> base, member = np.array([[0.5]]), np.array([[0.8]])
+    >>> pooled_hazards(base, [member], [1.0]).round(9).tolist()
+    [[0.8]]
+    >>> pooled_hazards(base, [member, member], [1.0, 1.0]).round(6).tolist()
+    [[0.941176]]
+    """
+    start = log_odds(base)
+    total = start.copy()
+    for member, weight in zip(members, weights, strict=True):
+        total += weight * (log_odds(member) - start)
+    return np.asarray(np.clip(1 / (1 + np.exp(-total)), _EDGE, 1 - _EDGE))
+
+
+def fit_weights(
+    base: Array, members: Sequence[Array], bins: NDArray[np.intp], observed: NDArray[np.bool_]
+) -> tuple[float, ...]:
+    """Choose the weights by the likelihood of rows that took no part in the hazards.
+
+    Parameters
+    ----------
+    base : ndarray, shape (N, J)
+        Hazards of each row.
+    members : sequence of ndarray, each of shape (N, J)
+    bins : ndarray of int, shape (N,)
+        Bin of the exit, J for the open one.
+    observed : ndarray of bool, shape (N,)
+
+    Returns
+    -------
+    tuple of float
+        One per member, in [0, 1.5]. Concave in the weights, so there is one best.
+
+    Examples
+    --------
+    A member that knows no more than the base gets what it had; one that is right about every row gets all there is:
+
+    >>> base = np.full((4, 1), 0.5)
+    >>> sure = np.array([[0.9], [0.9], [0.1], [0.1]])
+    >>> fit_weights(base, [sure], np.array([0, 0, 1, 1]), np.ones(4, dtype=bool))
+    (1.5,)
+    """
+    n_bins = base.shape[1]
+    number = np.arange(n_bins)
+    ends_here = (number == bins[:, None]) & observed[:, None]
+    reached = (number < bins[:, None]) | ends_here
+    start = log_odds(base[reached])
+    differences = np.stack([log_odds(member[reached]) - start for member in members], axis=1)
+    ended = ends_here[reached].astype(np.float64)
+
+    def loss(weights: Array) -> tuple[float, Array]:
+        odds = start + differences @ weights
+        value = float(np.sum(np.logaddexp(0.0, odds) - ended * odds))
+        return value, np.asarray(differences.T @ (1 / (1 + np.exp(-odds)) - ended))
+
+    n = len(members)
+    first = np.full(n, 1 / n)
+    found = minimize(loss, first, jac=True, method="L-BFGS-B", bounds=[(0.0, _MOST_WEIGHT)] * n)
+    return tuple(round(float(w), 6) for w in found.x)
+
+
+def fit_pool(
+    rows: PauseRows,
+    base: Sequence[str],
+    paths: Sequence[Sequence[str]],
+    grid: Grid,
+    *,
+    trees: Sequence[ForecastTree] | None = None,
+) -> Pool:
+    """Fit the hierarchies on all rows, and their weights on held-out sessions and held-out developers.
+
+    Parameters
+    ----------
+    rows : PauseRows
+        Of one provider.
+    base : sequence of str
+        Keys of the base.
+    paths : sequence of sequence of str
+        Keys of each member.
+    grid : Grid
+    trees : sequence of ForecastTree, optional
+        Members that are fitted already, in the order of ``paths`` from the first.
+
+    Returns
+    -------
+    Pool
+
+    Notes
+    -----
+    For the weights the hierarchies are made again without a fifth of the sessions, and without a fifth of the
+    developers (five times in turn, once if there are more than 50,000 rows), with the precisions of the full fit.
+    Five or more sessions of ten, and two developers, are needed; else the members share the weight equally.
+    """
+    made = list(trees or ())
+    made += [fit_tree(rows, path, grid) for path in paths[len(made) :]]
+    first = fit_tree(rows, base, grid)
+    every = [first, *made]
+    equal = tuple(round(1 / len(made), 6) for _ in made)
+    seen, n_seen = _weights(every, rows, grid, _by_session(rows))
+    unseen, n_unseen = _weights(every, rows, grid, _by_developer(rows))
+    return Pool(
+        base=first,
+        members=tuple(made),
+        seen=seen or equal,
+        unseen=unseen or seen or equal,
+        developers=np.unique(rows.developer),
+        held_out=(n_seen, n_unseen),
+    )
+
+
+def _by_session(rows: PauseRows) -> Iterator[NDArray[np.bool_]]:
+    """Give the rows of every fifth session."""
+    numbers, place = np.unique(rows.session, return_inverse=True)
+    if numbers.size >= _FEW_SESSIONS:
+        yield place % _FOLDS == 0
+
+
+def _by_developer(rows: PauseRows) -> Iterator[NDArray[np.bool_]]:
+    """Give the rows of each fifth of the developers."""
+    folds = developer_folds(rows, _FOLDS)
+    for fold in folds[: 1 if rows.size > _MANY_ROWS else None]:
+        yield fold.test
+
+
+def _weights(
+    trees: Sequence[ForecastTree], rows: PauseRows, grid: Grid, held_out: Iterator[NDArray[np.bool_]]
+) -> tuple[tuple[float, ...] | None, int]:
+    """Fit weights on rows held out in turn; None without any."""
+    hazards: list[list[Array]] = [[] for _ in trees]
+    ends: list[PauseRows] = []
+    for out in held_out:
+        judges = np.flatnonzero(out)
+        if judges.size in (0, rows.size):
+            continue
+        step = -(-judges.size // _ROWS_FOR_WEIGHTS)
+        rest, some = rows.take(~out), rows.take(judges[::step])
+        for made, tree in zip(hazards, trees, strict=True):
+            again = fit_tree(rest, tree.keys, grid, kappas=[fit.kappa for fit in tree.shrinkage.kappas])
+            made.append(_laid_out(again)[again.place(some)])
+        ends.append(some)
+    if not ends:
+        return None, 0
+    base, *members = (np.concatenate(each) for each in hazards)
+    bins = np.concatenate([grid.place(some.seconds) for some in ends])
+    observed = np.concatenate([some.observed for some in ends])
+    return fit_weights(base, members, bins, observed), int(bins.size)
+
+
+def _laid_out(tree: ForecastTree) -> Array:
+    """Give the hazards of all nodes, in the order of `ForecastTree.place`."""
+    return np.concatenate(tree.shrinkage.hazards)
+
+
+def pooled_forecast(name: str, pool: Pool, rows: PauseRows) -> CurveForecast:
+    """Forecast rows by a pool, one curve for each combination of nodes that occurs.
+
+    Parameters
+    ----------
+    name : str
+        Of the method.
+    pool : Pool
+    rows : PauseRows
+        Their codes and developers have the meaning of the rows that were fitted.
+    """
+    trees = (pool.base, *pool.members)
+    known = np.isin(rows.developer, pool.developers)
+    places = [tree.place(rows) for tree in trees]
+    code = known.astype(np.int64)
+    for place in places:
+        code = code * (int(place.max(initial=0)) + 1) + place
+    _, first, place = np.unique(code, return_index=True, return_inverse=True)
+    hazards = [_laid_out(tree)[where[first]] for tree, where in zip(trees, places, strict=True)]
+    pooled = np.empty_like(hazards[0])
+    for each, weights in ((known[first], pool.seen), (~known[first], pool.unseen)):
+        pooled[each] = pooled_hazards(hazards[0][each], [h[each] for h in hazards[1:]], weights)
+    curves: Curves = curves_of(pool.base.grid, pooled, pool.base.alpha)
+    return CurveForecast(name, curves, place.astype(np.intp))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tracestat.api.common import Progress, TraceLike, as_trace, excluded_of, head_of
 from tracestat.api.forecast_rows import rows_by_provider
-from tracestat.api.forecast_summaries import Judged, against_of, headline_of, methods_of, order_of
+from tracestat.api.forecast_summaries import HEADLINE_AT, Judged, against_of, headline_of, methods_of, order_of
 from tracestat.api.hazard_plan import CUT_AT
 from tracestat.durations import select
 from tracestat.errors import UsageError
@@ -243,6 +243,8 @@ def _counts(
         notes.append(f"cannot be split by {split}: {own.size:,} rows of too few {what}")
     elif developers < ENOUGH_CLUSTERS:
         notes.append(FEW_DEVELOPERS.format(n=developers))
+    if folds and not (judged.seconds > HEADLINE_AT[-1]).any():
+        notes.append(f"no judged row lasts longer than {HEADLINE_AT[-1]:g} s, so the headline has no mean of landmarks")
     at_once = int((judged.seconds <= 0).sum())
     if at_once:
         notes.append(f"{at_once:,} of the judged rows last 0 s, so nothing of them is left to forecast")

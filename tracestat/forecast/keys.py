@@ -27,8 +27,6 @@ __all__ = [
 # lengths of earlier pauses that had ended before this one started; None where there was none
 HISTORY_KEYS = ("recent", "previous", "previous_in_class", "previous_in_session")
 BANDED = HISTORY_KEYS
-KEYS = ("previous", "previous_in_session")
-BANDED = HISTORY_KEYS
 KEYS = (
     "tool_class",
     "tool",

@@ -282,7 +282,7 @@ def _notes(rows: PauseRows, alone: PauseRows, paths: Sequence[Sequence[str]], un
         notes.append("no round with a single call: nothing can be said of several calls side by side")
     if untold:
         notes.append(
-            f"asked limits known only of calls that ended on them ({untold:,}): the share that ends there cannot be told"
+            f"asked limits known only of calls that ended on them ({untold:,}): no share that ends there"
         )
     return tuple(notes)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tracestat.charts.captions import key_words, made
-from tracestat.charts.style import COLORS, finished, heading, message, panel_title, rows_of
+from tracestat.charts.style import COLORS, GREY, INK, finished, heading, message, panel_title, rows_of
 from tracestat.charts.table_forecast_fit import kappa_words, path_words, provider_words
 from tracestat.charts.words import count, counted
 from tracestat.results import ForecastFit, ForecastPath
@@ -19,6 +19,7 @@ __all__ = ["draw_forecast_fit"]
 
 _MOST = 12
 _WIDTH, _HEIGHT = 380, 240
+_COLORS = (*COLORS, INK, GREY)
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 # below, one cannot be told from another
 _DEEPEST = -2000.0
@@ -65,9 +66,9 @@ def _panel(provider: str, path: ForecastPath, names: Sequence[str]) -> alt.Layer
 
     curves, peaks = _rows(path)
     legend = alt.Legend(title=None, orient="top", symbolOpacity=1)
-    colors = [COLORS[i % len(COLORS)] for i in range(len(names))]
+    colors = [_COLORS[i % len(_COLORS)] for i in range(len(names))]
     color = alt.Color("level:N", scale=alt.Scale(domain=list(names), range=colors), sort=None, legend=legend)
-    shapes = [_SHAPES[i % len(_SHAPES)] for i in range(len(names))]
+    shapes = [_SHAPES[(i + i // len(_SHAPES)) % len(_SHAPES)] for i in range(len(names))]
     shape = alt.Shape("level:N", scale=alt.Scale(domain=list(names), range=shapes), sort=None, legend=legend)
     x = alt.X(
         "kappa:Q",

@@ -91,6 +91,8 @@ def test_an_asked_limit_cuts_the_law(known: ForecastModel) -> None:
     assert cut.remaining.mean_restricted < free.remaining.mean_restricted
     assert [atom.kind for atom in cut.atoms] == ["deadline", "asked limit", "deadline"]
     assert cut.atoms[1].hazard == pytest.approx(0.95)
+    assert "deadlines ahead are those of all calls, whatever limit they asked for" in cut.notes
+    assert not any("deadlines ahead" in note for note in free.notes)
     # a class without limits of its own
     pooled = ask(known, {"tool_class": "edit"}, asked_limit=7.0)
     assert pooled.limit is not None
@@ -325,3 +327,19 @@ def test_the_real_trace(real: tracestat.Trace) -> None:
     # the longer one has waited, the longer it lasts still
     left = [tracestat.predict_remaining(fitted, {"tool_class": "shell"}, elapsed=s).remaining.q50 for s in (0, 20, 200)]
     assert left == sorted(left)
+
+
+@pytest.mark.full
+def test_a_million_questions_take_less_than_a_second(known: ForecastModel) -> None:
+    rng = np.random.default_rng(0)
+    n = 1_000_000
+    frame = pl.DataFrame(
+        {
+            "tool_class": rng.choice(["shell", "edit", "web"], n),
+            "command_skeleton": rng.choice(["Edit", "make", "go test", "pytest", "nope"], n),
+            "developer": rng.choice(["ada", "bob", "eve"], n),
+            "previous": rng.exponential(5, n),
+        }
+    )
+    forecaster, elapsed = tracestat.Forecaster(known), rng.exponential(20, n)
+    assert min(timeit(lambda: forecaster.batch(frame, elapsed=elapsed, p=0.9), number=1) for _ in range(5)) < 1.0

@@ -42,6 +42,8 @@ __all__ = ["WINDOW", "as_model", "check_keys", "check_seconds", "predict_remaini
 WINDOW = 3600.0
 _LONGEST = 1e8
 _MOST_CALLS = 1000
+# a mean leans on what was never seen if so much of it comes from there
+_MUCH = 0.01
 # times from now: six a decade in round numbers, and those that people say
 _DECADES = (round(m * 10.0**k, 6) for k in range(-2, 4) for m in (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
 _AHEAD = (*_DECADES, 60.0, 600.0, 1800.0, 3600.0, 1e4, 1.5e4, 2e4)
@@ -113,7 +115,8 @@ def predict_remaining(
     path = choose_path(chosen, asked)
     answer = answer_path(path, asked)
     levels = answer.levels(asked, elapsed)
-    limit, limit_notes = _limit(chosen, asked.get("tool_class"), asked_limit, elapsed)
+    ahead = any(end > elapsed for _, end in path.grid.windows)
+    limit, limit_notes = _limit(chosen, asked.get("tool_class"), asked_limit, elapsed, windows=ahead)
     laws = [answer.law(i) for i in range(len(answer.nodes) + 1)]
     if limit is not None:
         laws = [law.cut(limit.seconds, limit.mass) for law in laws]
@@ -208,7 +211,9 @@ def _of_round(
     times = _times(law, path.grid, elapsed)
     told = _told(law, elapsed, path.last_seen)
     independent = _told(alone, elapsed, path.last_seen)
-    notes = ["known is that the round has not come back, not which of its calls have"]
+    notes = [
+        "known is that the round has not come back, not which of its calls have; all are taken to have begun with it"
+    ]
     if found is None:
         notes.append("the model has no rounds of several calls: they are taken as independent")
     elif found.note:
@@ -270,13 +275,12 @@ def _head(model: ForecastModel, provider: ProviderModel) -> Head:
 def _told(law: RemainingLaw, elapsed: float, last_seen: float) -> RemainingTime:
     ends = {name: law.quantile(p, elapsed) for name, p in QUANTILES.items()}
     far = [name for name, t in ends.items() if t > last_seen and t != law.limit]
-    # all that a limit cuts off is no extrapolation
-    lasts = elapsed + WINDOW > last_seen and law.survival(max(last_seen - elapsed, 0.0), elapsed) > 0
-    if lasts:
+    mean = law.mean(elapsed, WINDOW)
+    if mean - law.mean(elapsed, min(max(last_seen - elapsed, 0.0), WINDOW)) > _MUCH * mean:
         far.append("mean_restricted")
     return RemainingTime(
         **{name: t - elapsed for name, t in ends.items()},
-        mean_restricted=law.mean(elapsed, WINDOW),
+        mean_restricted=mean,
         window=WINDOW,
         extrapolated=tuple(far),
     )
@@ -329,7 +333,7 @@ def _atoms(atoms: Sequence[Atom], elapsed: float) -> tuple[AtomAhead, ...]:
 
 
 def _limit(
-    provider: ProviderModel, tool_class: Value, asked: float | None, elapsed: float
+    provider: ProviderModel, tool_class: Value, asked: float | None, elapsed: float, *, windows: bool
 ) -> tuple[LimitCut | None, list[str]]:
     """Give the cut at the limit that was asked for, and what there is to say of it."""
     if asked is None:
@@ -338,7 +342,9 @@ def _limit(
     if asked <= elapsed:
         return None, [f"the asked limit of {asked:g} s is over: the law is not cut"]
     mass, whose, known = limit_mass(provider, tool_class)
-    notes = [] if known else ["the model knows of no call that reached its asked limit: all is taken to end there"]
+    notes = ["deadlines ahead are those of all calls, whatever limit they asked for"] if windows else []
+    if not known:
+        notes.append("the model knows of no call that reached its asked limit: all is taken to end there")
     if known and whose is None and tool_class is not None:
         notes.append(f"limits of tool_class {tool_class} were never reached: all classes together tell the mass")
     return LimitCut(seconds=asked, mass=mass, tool_class=whose, known=known), notes

@@ -52,14 +52,14 @@ def _unit(name: str, value: str | float | None) -> str:
 def about(result: ForecastPrediction) -> list[str]:
     """Say what was asked, of which model, and what the model was fitted on."""
     head = result.head
-    lines = [f"asked: {key_line(result.key)}"] if result.key else []
+    asked = [counted(len(result.calls), "call") + " of one round"] if result.calls else []
+    asked += [key_line(result.key)] if result.key else []
+    lines = [f"asked: {', '.join(asked)}"] if asked else []
     if result.limit is not None:
         whose = "all classes" if result.limit.tool_class is None else plain(result.limit.tool_class)
-        source = f"as among {whose}" if result.limit.known else "not known to the model, so taken as all"
+        source = f", as among {whose}" if result.limit.known else ""
         mass = percent(result.limit.mass)
-        lines.append(
-            f"asked limit {seconds(result.limit.seconds)}: {mass} of what still runs then ends there, {source}"
-        )
+        lines.append(f"asked limit {seconds(result.limit.seconds)}: {mass} of what still runs then ends there{source}")
     provider = plain(result.provider) or "(none)"
     only = f", where {plain(head.where)}" if head.where else ""
     kind = "rounds of one call" if result.calls else "pauses"

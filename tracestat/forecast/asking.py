@@ -102,7 +102,7 @@ def _length(key: str, value: Value) -> float | None:
     except ValueError:
         number = -1.0
     if not number >= 0:
-        raise UsageError(f"{key}={value}: give the seconds that the last pause of this command took, or {NONE}")
+        raise UsageError(f"{key}={value}: give the seconds of an earlier pause, or {NONE} where there was none")
     return number
 
 

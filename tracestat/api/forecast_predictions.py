@@ -8,6 +8,7 @@ from math import exp, inf
 from pathlib import Path
 
 import tracestat
+from tracestat.api.prediction_notes import far_notes, level_notes, path_notes
 from tracestat.errors import UsageError
 from tracestat.forecast.asking import (
     PathAnswer,
@@ -20,7 +21,6 @@ from tracestat.forecast.asking import (
 )
 from tracestat.forecast.atoms import Atom, atoms_ahead
 from tracestat.forecast.grid import Grid
-from tracestat.forecast.keys import BANDED, HISTORY_KEYS
 from tracestat.forecast.model import ForecastModel, ProviderModel
 from tracestat.forecast.remaining import RemainingLaw
 from tracestat.results import (
@@ -123,7 +123,7 @@ def predict_remaining(
     law = laws[-1]
     times = _times(law, path.grid, elapsed)
     told = _told(law, elapsed, path.last_seen)
-    notes = [*_level_notes(levels), *_path_notes(chosen, path.keys, asked), *limit_notes]
+    notes = [*level_notes(levels), *path_notes(chosen, path.keys, asked), *limit_notes]
     return ForecastPrediction(
         head=_head(opened, chosen),
         provider=name,
@@ -144,7 +144,7 @@ def predict_remaining(
         dependence=None,
         n_rows=path.n_rows,
         last_seen=path.last_seen,
-        notes=(*notes, *_far_notes(told, elapsed, path.last_seen)),
+        notes=(*notes, *far_notes(told, elapsed, path.last_seen)),
     )
 
 
@@ -240,7 +240,7 @@ def _of_round(
         ),
         n_rows=path.n_rows,
         last_seen=path.last_seen,
-        notes=(*notes, *_far_notes(told, elapsed, path.last_seen)),
+        notes=(*notes, *far_notes(told, elapsed, path.last_seen)),
     )
 
 
@@ -348,57 +348,3 @@ def _limit(
     if known and whose is None and tool_class is not None:
         notes.append(f"limits of tool_class {tool_class} were never reached: all classes together tell the mass")
     return LimitCut(seconds=asked, mass=mass, tool_class=whose, known=known), notes
-
-
-def _level_notes(levels: Sequence[PathLevel]) -> list[str]:
-    """Say which level answers, where it is not the lowest, and why."""
-    missing = next((i for i, level in enumerate(levels) if not level.seen), None)
-    if missing is None:
-        return []
-    level, above = levels[missing], levels[missing - 1]
-    value = _words(level)
-    if not level.given:
-        why = f"{level.key} is not given"
-    elif not level.anywhere:
-        why = f"{level.key} {value} never seen"
-    else:
-        why = f"{level.key} {value} never seen with {above.key} {_words(above)}"
-    notes = [f"{why}: {'the whole provider' if above.key == 'provider' else above.key} answers"]
-    unused = [each.key for each in levels[missing + 1 :] if each.given]
-    if unused:
-        notes.append(f"not used, since it stands below {level.key}: {', '.join(unused)}")
-    return notes
-
-
-def _words(level: PathLevel) -> str:
-    if level.value is None:
-        return "none"
-    return level.value
-
-
-def _path_notes(provider: ProviderModel, used: Sequence[str], keys: Mapping[str, Value]) -> list[str]:
-    """Say what was given in vain, and what would have helped."""
-    notes = []
-    vain = [key for key in keys if key not in used]
-    if vain:
-        notes.append(f"not in the hierarchy that answers ({' > '.join(used)}): {', '.join(vain)}")
-    lacking = [
-        key
-        for path in provider.paths
-        for key in path.keys
-        if key in HISTORY_KEYS and key not in keys and key not in used
-    ]
-    if lacking:
-        name = next(iter(dict.fromkeys(lacking)))
-        none = f", or {name}=none" if name in BANDED else ""
-        notes.append(f"with --key {name}=SECONDS{none} the hierarchy that knows of earlier pauses would answer")
-    return notes
-
-
-def _far_notes(told: RemainingTime, elapsed: float, last_seen: float) -> list[str]:
-    if elapsed >= last_seen:
-        return [f"no pause that was fitted lasted so long (the longest: {last_seen:,.0f} s): all is extrapolated"]
-    if told.extrapolated:
-        words = ", ".join(told.extrapolated).replace("mean_restricted", "the mean")
-        return [f"extrapolated beyond {last_seen:,.0f} s, the longest pause that was fitted: {words}"]
-    return []

@@ -192,6 +192,15 @@ def test_an_interrupted_write_leaves_the_old_file(
     assert [p.name for p in stored.parent.iterdir()] == ["m.parquet"]
 
 
+def test_what_could_not_be_read_is_not_written(
+    model: ForecastModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage, "_MOST_CELLS", 100)
+    with pytest.raises(TracestatError, match=r"^m\.parquet: the forecast has too many keys"):
+        write_model(model, tmp_path / "m.parquet")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_folder_that_is_not_there(model: ForecastModel, tmp_path: Path) -> None:
     with pytest.raises(TracestatError, match=r"^m\.parquet: cannot be written"):
         write_model(model, tmp_path / "none" / "m.parquet")
@@ -228,7 +237,7 @@ def test_files_that_are_none(stored: Path, content: bytes, tmp_path: Path) -> No
 
 
 def test_a_file_that_is_too_large(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_MOST_ROWS", "_MOST_UNPACKED", "_MOST_CELLS"):
+    for name in ("_MOST_ROWS", "_MOST_UNPACKED", "_MOST_CELLS", "_MOST_VALUES"):
         with monkeypatch.context() as patch:
             patch.setattr(storage, name, 10)
             assert "larger than any forecast" in refusal(stored)
@@ -299,6 +308,7 @@ def in_path(**changes: Any) -> Callable[[dict[str, Any]], None]:
         lambda head: b"{",
         lambda head: b"\xff\xfe",
         lambda head: b"[" * 100_000,
+        lambda head: b'{"x":' + b"[" * 100_000,
         lambda head: head | {"format": "other"},
         lambda head: head | {"version": "1"},
         lambda head: head | {"providers": []},

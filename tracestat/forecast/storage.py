@@ -40,6 +40,7 @@ _MOST_ROWS: Final = 20_000_000
 _MOST_CELLS: Final = 50_000_000
 _MOST_LEVELS: Final = 10_000
 _MOST_TEXT: Final = 8 << 20
+_MOST_VALUES: Final = 32 << 20
 _LEVEL: Final = 9
 _AGAIN: Final = "fit it again with `tracestat forecast fit`"
 
@@ -58,7 +59,7 @@ def write_model(model: ForecastModel, path: Path) -> int:
     UsageError
         Another ending.
     TracestatError
-        The file cannot be written; what was there before still is.
+        The file cannot be written, or would be larger than what is read; what was there before still is.
     """
     import pyarrow.parquet as pq
 
@@ -68,6 +69,10 @@ def write_model(model: ForecastModel, path: Path) -> int:
     pieces = list(_pieces(model))
     # as it will be read: numbers that JSON writes in two ways must not change the digest
     head = decode_head(encode_head(head_of(model)))
+    if _too_large(sum(rows.node.size for _, rows in pieces), head):
+        raise TracestatError(
+            f"{path.name}: the forecast has too many keys to be kept; fit fewer with --keys or --where"
+        )
     head.sha256 = _digest(head, [rows for _, rows in pieces])
     table = _table(list(model.providers), pieces)
     with (
@@ -79,6 +84,7 @@ def write_model(model: ForecastModel, path: Path) -> int:
             compression_level=_LEVEL,
             use_dictionary=["provider", "value", *_FLOATS],
             column_encoding=dict.fromkeys(_INTS, "DELTA_BINARY_PACKED"),
+            dictionary_pagesize_limit=_MOST_VALUES,
             write_page_checksum=True,
             store_schema=False,
         ) as writer,
@@ -170,7 +176,15 @@ def read_model(path: Path) -> ForecastModel:
         raise TracestatError(f"{shown}: no permission to read it; {_AGAIN}") from None
     except MemoryError:
         raise TracestatError(f"{shown} needs more memory than there is; {_AGAIN}") from None
-    except (pa.ArrowException, msgspec.MsgspecError, OSError, ValueError, ArithmeticError, LookupError) as error:
+    except (
+        pa.ArrowException,
+        msgspec.MsgspecError,
+        OSError,
+        ValueError,
+        ArithmeticError,
+        LookupError,
+        RuntimeError,
+    ) as error:
         # our own words only: those of a library may hold what stands in the file
         reason = str(error) if type(error) is ValueError and str(error).isascii() else "not as it was written"
         raise TracestatError(f"{shown} is damaged ({reason[:100]}); {_AGAIN}") from None
@@ -187,7 +201,7 @@ def _read(path: Path, shown: str) -> ForecastModel:
     with path.open("rb") as source:
         try:
             metadata = pq.read_metadata(source)
-        except (pa.ArrowException, OSError, ValueError):
+        except (pa.ArrowException, OSError, ValueError, RuntimeError):
             raise _NamedError(f"{shown} is no Parquet file, or not whole; {_AGAIN}") from None
         text = (metadata.metadata or {}).get(FORMAT.encode())
         if text is None or len(text) > _MOST_TEXT:
@@ -208,6 +222,12 @@ def _read(path: Path, shown: str) -> ForecastModel:
     return model
 
 
+def _too_large(rows: int, head: Head) -> bool:
+    """Tell whether a forecast has more rows, or more cells once it is laid out, than are read."""
+    paths = [path for each in head.providers for path in each.paths]
+    return rows > _MOST_ROWS or sum((1 + sum(path.sizes)) * len(path.edges) for path in paths) > _MOST_CELLS
+
+
 def _check_sizes(file: Any, head: Head) -> None:
     """Refuse what would not fit, before it is read."""
     import pyarrow as pa
@@ -220,9 +240,7 @@ def _check_sizes(file: Any, head: Head) -> None:
         raise ValueError("columns that are not its own")
     groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
     unpacked = sum(group.total_byte_size for group in groups)
-    paths = [path for each in head.providers for path in each.paths]
-    cells = sum((1 + sum(path.sizes)) * len(path.edges) for path in paths)
-    if file.metadata.num_rows > _MOST_ROWS or unpacked > _MOST_UNPACKED or cells > _MOST_CELLS:
+    if _too_large(file.metadata.num_rows, head) or unpacked > _MOST_UNPACKED:
         raise ValueError("larger than any forecast")
     if min([file.metadata.num_rows, *(group.total_byte_size for group in groups)]) < 0:
         raise ValueError("sizes that cannot be")
@@ -237,6 +255,8 @@ def _levels(table: pa.Table, head: Head) -> list[LevelRows]:
     texts = {name: table[name].combine_chunks() for name in ("provider", "value")}
     places = {name: texts[name].indices.fill_null(-1).to_numpy() for name in texts}
     known = {name: texts[name].dictionary.to_pylist() for name in texts}
+    if texts["value"].dictionary.nbytes > _MOST_VALUES:
+        raise ValueError("larger than any forecast")
     # the provider, hierarchy and depth of a row as one number
     where = places["provider"].astype(np.int64) << 32
     where += (numbers["path"].astype(np.int64) << 16) + numbers["level"]

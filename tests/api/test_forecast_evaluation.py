@@ -57,7 +57,7 @@ def test_every_method_is_judged_on_the_same_rows(codex: ForecastEvaluation) -> N
     [counts] = codex.counts
     assert [m.name for m in codex.methods][: len(BASELINES)] == list(BASELINES)
     assert codex.methods[-1].name == codex.ours == "ours"
-    assert codex.keys == PATHS[-1]
+    assert codex.paths == PATHS
     for method in codex.methods:
         assert [at.elapsed for at in method.landmarks] == [0, 1, 4, 25, 146, 600]
         assert [at.n for at in method.landmarks] == [at.n for at in codex.methods[0].landmarks]
@@ -171,7 +171,7 @@ def test_two_runs_give_the_same_bytes(codex: ForecastEvaluation) -> None:
 def test_keys_given_are_ours(store_of: StoreOf) -> None:
     trace = store_of(developers(5))
     result = tracestat.evaluate_forecast(trace, split="developer", keys="tool, developer")
-    assert result.keys == ("tool", "developer")
+    assert result.paths == (("tool", "developer"),)
     assert result.methods[-1].name == "ours"
     assert result.counts[0].folds == 5
 

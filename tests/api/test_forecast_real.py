@@ -32,8 +32,8 @@ def test_the_design_s_numbers_come_out(first_path: ForecastEvaluation) -> None:
         assert by_name[name].log_score == pytest.approx(score, abs=0.08), name
     cuts = {"ours": (37, 34, 28), "raw counts": (36, 34, 26), "continuum-paper": (25, 22, 18), "tool": (27, 24, 19)}
     for name, three in cuts.items():
-        for p, cut in zip(("0.9", "0.95", "0.99"), three, strict=True):
-            assert by_name[name].skill[p].value == pytest.approx(cut, abs=2), (name, p)
+        for p, share in zip(("0.9", "0.95", "0.99"), three, strict=True):
+            assert by_name[name].skill[p].value == pytest.approx(share, abs=2), (name, p)
     cut = first_path.headline.upper_quantile_cut["provider"]["claude"]
     assert cut.value == pytest.approx(18.4, abs=2)
     assert cut.method.startswith("developer")

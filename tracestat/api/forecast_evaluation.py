@@ -71,7 +71,7 @@ def evaluate_forecast(
         four fifths of the developers and judge by the others, in five folds. Rows are never split at random: those of
         one session resemble each other.
     keys : str or sequence of str, optional
-        Keys of ours, from the top; default the longest of `tracestat.forecast.keys.PATHS`.
+        Keys of ours, from the top; default a pool of the hierarchies `tracestat.forecast.keys.PATHS`.
     draws : int, default 0
         0 for jackknife intervals; else so many samples of the percentile bootstrap, which is the usual way and covers
         too little where developers are uneven, see `tracestat.forecast.skill`.
@@ -127,7 +127,7 @@ def evaluate_forecast(
         split=split,
         tau=TAU,
         ours=OURS,
-        keys=paths[-1],
+        paths=paths if keys is None else paths[-1:],
         draws=draws,
         counts=tuple(item.counts for item in found),
         methods=tuple(method for item in found for method in item.methods),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tracestat.charts.captions import clustered
 from tracestat.charts.forecast_panels import (
     calibration_panel,
     horizon_panel,
@@ -55,8 +54,7 @@ def draw_forecast_evaluation(result: ForecastEvaluation) -> alt.TopLevelMixin:
         reasons = [f"{group_words(item.provider, item.split)}: {'; '.join(item.notes)}" for item in result.counts]
         text = f"nothing to draw: {'; '.join(reasons) or 'no rows to judge'}"
         return finished(message(text), heading(title, [*lines, *head.notes], head, 560))
-    items = [at.skill.get("0.9") for _, methods in drawn for m in methods for at in m.landmarks]
-    bars = clustered((group_words(*who), item) for (who, _) in drawn for item in items)
+    bars = _bars(result)
     lines += [
         "skill: cut of the pinball loss on ln T against one curve for all (method global), percent, higher is better"
         + (f"; bars of ours: {bars}" if bars else ""),
@@ -70,6 +68,15 @@ def draw_forecast_evaluation(result: ForecastEvaluation) -> alt.TopLevelMixin:
     blocks = [_block(result, who, methods, names) for who, methods in drawn]
     chart = alt.vconcat(*blocks, spacing=36).resolve_scale(color="shared")
     return finished(chart, heading(title, lines, head, _WIDTH))
+
+
+def _bars(result: ForecastEvaluation) -> str:
+    """Say what the bars of ours are; by which clusters differs between splits and elapsed times."""
+    items = [item for m in result.methods if m.name == result.ours for at in m.landmarks for item in at.skill.values()]
+    kinds = {item.method.partition(" ")[0]: item.level for item in items if item.method}
+    if len(kinds) > 1:
+        return f"{100 * max(kinds.values()):g} % intervals clustered by developer where 20 are judged, else by session"
+    return "".join(f"{100 * level:g} % intervals clustered by {kind}" for kind, level in kinds.items())
 
 
 def _block(

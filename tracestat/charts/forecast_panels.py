@@ -96,7 +96,8 @@ def _skill(
     def y(field: str) -> alt.Y:
         return alt.Y(f"{field}:Q", title="skill, percent", scale=scale)
 
-    base = alt.Chart(rows_of(cells))
+    # the rows stand once, at the panel: a chart of charts copies what its parts hold many times over
+    base = alt.Chart()
     zero = alt.Chart(rows_of([{"y": 0.0}])).mark_rule(color=GREY, strokeDash=[4, 3]).encode(y=y("y"))
     tips = [alt.Tooltip(f"{name}:N", title=words) for name, words in _MEASURED]
     layers = [
@@ -107,7 +108,9 @@ def _skill(
         base.mark_line(strokeWidth=1.6).encode(x=x, y=y("y"), color=color),
         base.mark_point(filled=True, size=44, opacity=1).encode(x=x, y=y("y"), color=color, shape=shape, tooltip=tips),
     ]
-    chart: alt.LayerChart = alt.LayerChart(layer=layers).properties(width=_WIDE, height=_HIGH, title=title)
+    chart: alt.LayerChart = alt.LayerChart(layer=layers, data=rows_of(cells)).properties(
+        width=_WIDE, height=_HIGH, title=title
+    )
     return chart
 
 
@@ -171,14 +174,14 @@ def calibration_panel(own: MethodEvaluation) -> alt.LayerChart | None:
         scale=alt.Scale(domain=marks, range=[*COLORS, GREY][: len(marks)]),
         legend=alt.Legend(title="after", orient="right", symbolOpacity=1),
     )
-    base = alt.Chart(rows_of(cells))
+    base = alt.Chart()
     tips = [alt.Tooltip(f"{name}:N", title=text) for name, text in (("at", "after"), ("x", "p"), ("share", "ended"))]
     layers = [
         alt.Chart(rows_of([{"y": 0.0}])).mark_rule(color=GREY, strokeDash=[4, 3]).encode(y=y),
         base.mark_line(strokeWidth=1.2, opacity=0.7).encode(x=x, y=y, color=color),
         base.mark_point(filled=True, size=36, opacity=1).encode(x=x, y=y, color=color, tooltip=tips),
     ]
-    chart: alt.LayerChart = alt.LayerChart(layer=layers).properties(
+    chart: alt.LayerChart = alt.LayerChart(layer=layers, data=rows_of(cells)).properties(
         width=_COVERAGE - 40, height=_HIGH, title=panel_title("Coverage of ours less nominal", [], _COVERAGE)
     )
     return chart
@@ -225,14 +228,14 @@ def horizon_panel(
     x = time_axis("x", "time since the pause began", (min(times), max(times)))
     y = alt.Y("y:Q", title="Brier skill, percent")
     color, shape = _color(names, words, legend=False), _shape(names, words, legend=False)
-    base = alt.Chart(rows_of(cells))
+    base = alt.Chart()
     zero = alt.Chart(rows_of([{"y": 0.0}])).mark_rule(color=GREY, strokeDash=[4, 3]).encode(y=y)
     layers = [
         zero,
         base.mark_line(strokeWidth=1.6).encode(x=x, y=y, color=color),
         base.mark_point(filled=True, size=36, opacity=1).encode(x=x, y=y, color=color, shape=shape),
     ]
-    chart: alt.LayerChart = alt.LayerChart(layer=layers).properties(
+    chart: alt.LayerChart = alt.LayerChart(layer=layers, data=rows_of(cells)).properties(
         width=_HORIZONS, height=_HIGH, title=panel_title("Still paused or not, by horizon", [], _HORIZONS)
     )
     return chart

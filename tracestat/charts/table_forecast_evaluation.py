@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 SPLITS = {"time": "time split", "developer": "leave-developer-out"}
-_SHORT = {"tool_class": "class", "command_skeleton": "skeleton", "command_class": "command class"}
+_SHORT = {"tool_class": "class", "command_skeleton": "skeleton"}
 _UPPER = ("0.9", "0.95", "0.99", "0.5", "0.1")
 _AT_ONCE = ("0.5", "0.9", "0.95", "0.99")
 _PUBLISHED_OF = "claude"
@@ -58,7 +58,7 @@ def method_words(name: str, ours: str = "") -> str:
     """
     if name == ours:
         return "ours"
-    return plain(" > ".join(_SHORT.get(part, part) for part in name.split(" > ")))
+    return plain(" > ".join(_SHORT.get(part, part.replace("_", " ")) for part in name.split(" > ")))
 
 
 def group_words(provider: str, split: str) -> str:
@@ -89,7 +89,8 @@ def rows_words(item: SplitCounts) -> str:
 
 def how_judged(result: ForecastEvaluation) -> list[str]:
     """Say how the result was made, and what ours is."""
-    keys = method_words(" > ".join(result.keys))
+    paths = [method_words(" > ".join(path)) for path in result.paths]
+    keys = paths[0] if len(paths) == 1 else f"a pool of {', '.join(paths[:-1])} and {paths[-1]}"
     return [
         *made(result.head),
         f"ours: {keys}; each row is forecast by a model that saw no row of its session "

@@ -271,8 +271,8 @@ class ForecastEvaluation(Result):
         Losses are those of min(T, tau), seconds.
     ours : str
         Name of the method that is compared with the others.
-    keys : tuple of str
-        Its keys, from the top.
+    paths : tuple of tuple of str
+        Its keys, from the top; it pools several hierarchies of them where there are several.
     draws : int
         Bootstrap samples behind each interval; 0 where it is the jackknife's.
     counts : tuple of SplitCounts
@@ -285,7 +285,7 @@ class ForecastEvaluation(Result):
     split: str
     tau: float
     ours: str
-    keys: tuple[str, ...]
+    paths: tuple[tuple[str, ...], ...]
     draws: int
     counts: tuple[SplitCounts, ...]
     methods: tuple[MethodEvaluation, ...]

@@ -19,6 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.benchmarks.forecast import forecast_budgets
 from tests.benchmarks.raw_logs import write_raw_logs
 
 # One process per measurement: what it prints last is its own wall time in seconds and peak memory in KiB. The peak is
@@ -234,6 +235,7 @@ def main() -> None:
                 "0.1 s, 10,000 times",
             )
         )
+        rows += forecast_budgets(measure, store, Path(name))
         if options.tenfold:
             store.unlink()
             large = synthetic(folder, 10 * sessions)

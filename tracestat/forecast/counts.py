@@ -116,23 +116,24 @@ def shared_bins(group: ArrayLike, bins: ArrayLike, observed: ArrayLike, n_bins: 
     >>> shared.group.tolist(), shared.n_shared.tolist(), shared.counts.ended.tolist(), shared.counts.reached.tolist()
     ([7, 9], [2, 0], [1.0, 0.0], [3.0, 2.0])
     """
-    base = n_bins + 1
-    code = np.asarray(group, dtype=np.int64) * base + np.asarray(bins, dtype=np.int64)
-    # one sort tells the groups, their longest rows and whether those were observed
-    code = np.sort(code * 2 + np.asarray(observed, dtype=np.int64))
-    seen, code = code % 2 == 1, code // 2
-    of_row = code // base
+    # one sort tells the groups, their longest rows and whether those were observed; shifts are cheaper than division
+    shift = int(n_bins).bit_length()
+    code = (np.asarray(group, dtype=np.int64) << shift) + np.asarray(bins, dtype=np.int64)
+    code = np.sort((code << 1) + np.asarray(observed, dtype=np.int64))
+    seen = (code & 1).astype(np.bool_)
+    code >>= 1
+    of_row = code >> shift
     first = np.flatnonzero(np.diff(of_row, prepend=-1))
     size = np.diff(first, append=code.size)
     last = first + size - 1
-    bin_of_row = (code - of_row * base).astype(np.intp)
+    bin_of_row = (code & ((1 << shift) - 1)).astype(np.intp)
     second = bin_of_row[np.maximum(last - 1, 0)]
     n_shared = np.where(size > 1, np.minimum(second + 1, n_bins), 0)
     start = np.cumsum(n_shared) - n_shared
     total = int(n_shared.sum())
     row_group = np.repeat(np.arange(first.size), size)
-    inside = bin_of_row < n_shared[row_group]
-    place = (start[row_group] + bin_of_row)[inside]
+    inside = np.flatnonzero(bin_of_row < n_shared[row_group])
+    place = start[row_group[inside]] + bin_of_row[inside]
     exits = np.bincount(place, minlength=total)
     ended = np.bincount(place, weights=seen[inside], minlength=total).astype(np.float64)
     before = np.cumsum(exits) - exits

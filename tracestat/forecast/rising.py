@@ -25,7 +25,7 @@ _RATIO = 1.05  # of neighbouring nodes by n
 _PER_E = 32  # nodes by ln p
 _NONE = 1e-9  # a difference of fractional counts that should be 0 may not be
 _WORTH = 20_000  # counts of all parts; fewer are summed as they are
-_BLOCK = 4096  # entries at a time, so that the work stays in the processor's cache
+_BLOCK = 8192  # entries at a time, so that the work stays in the processor's cache
 _LINE = (-1.0, 0.0, 1.0, 2.0)
 _POWERS = (1 / _RATIO, 1.0, _RATIO, _RATIO**2)
 
@@ -101,7 +101,8 @@ def _whole_grid(parts: Sequence[Part]) -> tuple[Array, Array, Array]:
     """Give p, i and weight of the terms ln(kappa p + i) that whole counts come to."""
     first = _first_column(parts)
     width = 2 - first
-    table = np.zeros((_LARGE + 1) * width)
+    most = max(float(n.max(initial=0.0)) for _, n, _ in parts)
+    table = np.zeros((int(most) + 1) * width)
     for column, weights, n in _blocks(parts, first):
         place = n.astype(np.intp) * width + column
         table += np.bincount(place.ravel(), weights=weights.ravel(), minlength=table.size)
@@ -116,7 +117,8 @@ def _grid(parts: Sequence[Part]) -> tuple[Array, Array, Array]:
     least = min(float(n.min(initial=_LARGE)) for _, n, _ in parts)
     first = _first_column(parts)
     width = 2 - first
-    table = np.zeros((int(np.log(_LARGE / least) / np.log(_RATIO)) + 5) * width)
+    most = max(float(n.max(initial=least)) for _, n, _ in parts)
+    table = np.zeros((int(np.log(most / least) / np.log(_RATIO)) + 5) * width)
     step = np.arange(4)[:, None, None] * width
     for column, weights, n in _blocks(parts, first):
         power = np.floor(np.log(n / least) / np.log(_RATIO))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
@@ -20,7 +21,7 @@ from tracestat.forecast.calibration import observed_survival
 from tracestat.forecast.evaluation import MethodScores, merge, score
 from tracestat.forecast.grid import Grid, forecast_grid
 from tracestat.forecast.keys import PATHS, check_path
-from tracestat.forecast.methods import OURS, Path, forecast_all, method_keys
+from tracestat.forecast.methods import OURS, Forecast, Path, forecast_all, method_keys
 from tracestat.forecast.order import OrderScore, merge_orders, order_scores
 from tracestat.forecast.order_pairs import Clock
 from tracestat.forecast.rows import PauseRows
@@ -110,6 +111,8 @@ def evaluate_forecast(
     opened = as_trace(trace)
     selection = select(opened, unit="pause", rows="tool", where=where, since=since, until=until, tz=tz)
     rows = rows_by_provider(opened, selection, method_keys(paths))
+    # a query after the large one: the engine gives back the memory that the large one took
+    excluded = excluded_of(opened, selection)
     chosen: tuple[Split, ...] = _SPLITS if split == "both" else (split,)
     found: list[_Found] = []
     for each in chosen:
@@ -119,7 +122,6 @@ def evaluate_forecast(
             if progress is not None:
                 progress(len(found), len(chosen) * len(rows))
     found.sort(key=lambda item: item.counts.provider)
-    excluded = excluded_of(opened, selection)
     head = head_of(opened, selection, "forecast_evaluate", seed=seed, excluded=excluded.counts, notes=excluded.notes)
     table = tuple(cut for item in found for cut in item.cuts)
     return ForecastEvaluation(
@@ -194,6 +196,22 @@ def _judged(rows: Mapping[str, PauseRows], split: Split, paths: Sequence[Path], 
         yield Judged(_counts(provider, split, rows[provider], []), np.zeros(0, dtype=np.intp))
 
 
+class _Sums:
+    """What the methods lost in the folds so far; added up at once, since a fold holds the sums of all sessions."""
+
+    def __init__(self) -> None:
+        self.scores: tuple[MethodScores, ...] = ()
+        self.orders: tuple[OrderScore, ...] = ()
+
+    def add(self, test: PauseRows, forecasts: Sequence[Forecast], n_sessions: int, seed: int) -> None:
+        """Judge the forecasts of one fold."""
+        scores = score(forecasts, test, n_sessions)
+        orders = [o for clock in _CLOCKS for o in order_scores(test, forecasts, clock=clock, seed=seed)]
+        first = not self.scores
+        self.scores = tuple(scores if first else map(merge, zip(self.scores, scores, strict=True)))
+        self.orders = tuple(orders if first else map(merge_orders, zip(self.orders, orders, strict=True)))
+
+
 def _judge(
     provider: str,
     split: Split,
@@ -203,24 +221,26 @@ def _judge(
     seed: int,
 ) -> Judged:
     grid = provider_grid(provider)
-    scores: tuple[MethodScores, ...] = ()
-    orders: tuple[OrderScore, ...] = ()
+    sums = _Sums()
     used: list[tuple[NDArray[np.bool_], NDArray[np.bool_]]] = []
-    for part in folds:
-        forecasts = forecast_all(part.train, part.test, grid, paths=paths, provider=provider, others=part.others)
-        # added up fold by fold, since a fold holds the sums of all sessions
-        one = score(forecasts, part.test, own.n_sessions)
-        scores = tuple(map(merge, zip(scores, one, strict=True))) if scores else tuple(one)
-        met = [o for clock in _CLOCKS for o in order_scores(part.test, forecasts, clock=clock, seed=seed)]
-        orders = tuple(map(merge_orders, zip(orders, met, strict=True))) if orders else tuple(met)
-        used.append((part.fold.train, part.fold.test))
+    # a fold is judged while the next one is fitted: numpy lets both run
+    with ThreadPoolExecutor(1) as worker:
+        judging: Future[None] | None = None
+        for part in folds:
+            forecasts = forecast_all(part.train, part.test, grid, paths=paths, provider=provider, others=part.others)
+            if judging is not None:
+                judging.result()
+            judging = worker.submit(sums.add, part.test, forecasts, own.n_sessions, seed)
+            used.append((part.fold.train, part.fold.test))
+        if judging is not None:
+            judging.result()
     developer = np.zeros(own.n_sessions, dtype=np.intp)
     developer[own.session] = own.developer
     return Judged(
         _counts(provider, split, own, used),
         developer,
-        scores,
-        orders,
+        sums.scores,
+        sums.orders,
         tuple(observed_survival(own.take(np.any([test for _, test in used], axis=0)))),
     )
 

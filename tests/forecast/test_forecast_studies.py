@@ -20,7 +20,8 @@ from tracestat.api.forecast_evaluation import provider_grid
 from tracestat.api.forecast_rows import rows_by_provider
 from tracestat.durations import select
 from tracestat.forecast.forecasts import CurveForecast
-from tracestat.forecast.keys import PATHS
+from tracestat.forecast.keys import PATHS, POOL_BASE
+from tracestat.forecast.pool import fit_pool, pooled_forecast
 from tracestat.forecast.rows import PauseRows
 from tracestat.forecast.splits import time_split
 from tracestat.forecast.tree import ForecastTree, fit_tree
@@ -170,13 +171,21 @@ def test_shrunk_curves_of_well_filled_keys_are_those_of_the_laws(full: Full) -> 
 
 @pytest.mark.full
 @pytest.mark.parametrize("provider", ["claude", "codex"])
-@pytest.mark.parametrize("path", PATHS)
-def test_later_pauses_are_covered(full: Full, provider: str, path: tuple[str, ...]) -> None:
-    """Within 1 % and two standard errors by developer, which are up to 3 % at the median: 46 and 26 developers."""
-    rows = full.rows[provider]
+@pytest.mark.parametrize("name", ["effective counts", "ours"])
+def test_later_pauses_are_covered(full: Full, provider: str, name: str) -> None:
+    """Within 1 % and two standard errors by developer (46 and 26 of them), one being 0.9 % at the median.
+
+    Of Claude's medians ours covers 48.7 % and one hierarchy 48.9 %; the latter 49.1 % of the rows it was fitted on, so
+    nearly 1 % is not chance. One hierarchy's 95 % of Codex covers 96.0 %. All other levels are within 1 %.
+    """
+    rows, grid = full.rows[provider], provider_grid(provider)
     (fold,) = time_split(rows)
-    tree, test = fit_tree(rows.take(fold.train), path, provider_grid(provider)), rows.take(fold.test)
-    share, error = coverage_with_error(CurveForecast("ours", tree.curves(), tree.place(test)), test)
-    print(provider, path, share, error)
+    train, test = rows.take(fold.train), rows.take(fold.test)
+    if name == "ours":
+        forecast = pooled_forecast(name, fit_pool(train, POOL_BASE, PATHS, grid), test)
+    else:
+        tree = fit_tree(train, PATHS[0], grid)
+        forecast = CurveForecast(name, tree.curves(), tree.place(test))
+    share, error = coverage_with_error(forecast, test)
     assert np.all(np.abs(share - LEVELS) < 0.01 + 2 * error)
-    assert np.all(error < 0.02)
+    assert np.all(error < 0.015)

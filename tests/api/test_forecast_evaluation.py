@@ -11,12 +11,14 @@ import pytest
 
 import tracestat
 from tests.traces import call, round_
+from tracestat.api.answers import Question, Source, answer_of
 from tracestat.charts.forecast_panels import main_methods
 from tracestat.charts.tables import tables_of, to_text
 from tracestat.errors import UsageError
 from tracestat.forecast.keys import PATHS
 from tracestat.forecast.methods import BASELINES
-from tracestat.results import ForecastEvaluation
+from tracestat.published import load_published, number_at
+from tracestat.results import ForecastEvaluation, Interval
 
 StoreOf = Callable[[Iterable[Mapping[str, Any]]], tracestat.Trace]
 CODEX = "provider = 'codex'"
@@ -269,3 +271,37 @@ def test_bootstrap_instead_of_the_jackknife(store_of: StoreOf) -> None:
     assert all("bootstrap" in cut.method for cut in cuts)
     assert cuts[0].value == cuts[1].value
     assert cuts[0].low != cuts[1].low
+
+
+def test_reproduce_gives_the_same_numbers(codex: ForecastEvaluation) -> None:
+    """It judges only the methods that the published figure speaks of, and gets the same cuts."""
+    [first, *others] = [figure for figure in load_published().figures if figure.of == "article.forecast"]
+    assert first.answer is not None
+    assert others[0].answer == first.answer
+    cuts = {(c.loss, len(c.landmarks)): c.cut for c in codex.headline.table if c.quantile == 0.9}
+    by_name = {m.name: m for m in codex.methods}
+    with tracestat.open() as trace:
+        source = Source(trace)
+        for definition in first.answer.definitions:
+            answer = answer_of(source, first.answer.name, Question({}, definition.choices, "codex", interval=True))
+            loss, mean = definition.choices["loss"], definition.choices["landmarks"] == "mean"
+            if definition.choices["model"] == "pool":
+                expected = cuts[loss, 4 if mean else 1]
+                assert (answer.value.low or 0) * 100 == pytest.approx(expected.low)
+            else:
+                landmarks = by_name["effective counts"].landmarks[: 4 if mean else 1]
+                skills = [(at.skill if loss == "log" else at.skill_seconds)["0.9"] for at in landmarks]
+                expected = Interval(float(np.mean([item.value or 0.0 for item in skills])))
+            assert (answer.value.value or 0) * 100 == pytest.approx(expected.value)
+    assert answer.command is not None
+    assert number_at(codex.to_dict(), answer.command.at) == cuts["log", 4].value
+    assert "class > skeleton > developer" in definition.says
+    assert PATHS[0] == ("tool_class", "command_skeleton", "developer")
+
+
+def test_reproduce_says_why_it_cannot(store_of: StoreOf) -> None:
+    source = Source(store_of(pauses("only", "user_00000001", [1.0, 2.0])))
+    choices = {"model": "pool", "loss": "log", "landmarks": "mean"}
+    answer = answer_of(source, "forecast.error_cut", Question({}, choices, "claude", interval=True))
+    assert answer.value.value is None
+    assert "too few sessions" in answer.why

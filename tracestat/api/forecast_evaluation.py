@@ -13,12 +13,18 @@ from numpy.typing import NDArray
 
 from tracestat.api.common import Progress, TraceLike, as_trace, excluded_of, head_of
 from tracestat.api.forecast_rows import rows_by_provider
-from tracestat.api.forecast_summaries import HEADLINE_AT, Judged, against_of, headline_of, methods_of, order_of
+from tracestat.api.forecast_summaries import Judged, against_of, headline_of, methods_of, order_of
 from tracestat.api.hazard_plan import CUT_AT
 from tracestat.durations import select
 from tracestat.errors import UsageError
 from tracestat.forecast.calibration import observed_survival
-from tracestat.forecast.evaluation import MethodScores, merge, score
+from tracestat.forecast.evaluation import (
+    HEADLINE_LANDMARKS,
+    MethodScores,
+    developer_of_session,
+    merge,
+    score,
+)
 from tracestat.forecast.grid import Grid, forecast_grid
 from tracestat.forecast.keys import PATHS, check_path
 from tracestat.forecast.methods import OURS, Forecast, Path, forecast_all, method_keys
@@ -234,11 +240,9 @@ def _judge(
             used.append((part.fold.train, part.fold.test))
         if judging is not None:
             judging.result()
-    developer = np.zeros(own.n_sessions, dtype=np.intp)
-    developer[own.session] = own.developer
     return Judged(
         _counts(provider, split, own, used),
-        developer,
+        developer_of_session(own, own.n_sessions),
         sums.scores,
         sums.orders,
         tuple(observed_survival(own.take(np.any([test for _, test in used], axis=0)))),
@@ -263,8 +267,10 @@ def _counts(
         notes.append(f"cannot be split by {split}: {own.size:,} rows of too few {what}")
     elif developers < ENOUGH_CLUSTERS:
         notes.append(FEW_DEVELOPERS.format(n=developers))
-    if folds and not (judged.seconds > HEADLINE_AT[-1]).any():
-        notes.append(f"no judged row lasts longer than {HEADLINE_AT[-1]:g} s, so the headline has no mean of landmarks")
+    if folds and not (judged.seconds > HEADLINE_LANDMARKS[-1]).any():
+        notes.append(
+            f"no judged row lasts longer than {HEADLINE_LANDMARKS[-1]:g} s, so the headline has no mean of landmarks"
+        )
     at_once = int((judged.seconds <= 0).sum())
     if at_once:
         notes.append(f"{at_once:,} of the judged rows last 0 s, so nothing of them is left to forecast")

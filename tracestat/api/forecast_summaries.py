@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracestat.forecast.calibration import HORIZONS, CalibrationSums, coverage, d_calibration
-from tracestat.forecast.evaluation import MethodScores
+from tracestat.forecast.evaluation import HEADLINE_LANDMARKS, MethodScores, headline_cut
 from tracestat.forecast.methods import BASELINES
 from tracestat.forecast.order import OrderScore, summarise_order
 from tracestat.forecast.scores import LANDMARKS
@@ -27,13 +27,15 @@ from tracestat.results import (
     SplitCounts,
 )
 
-__all__ = ["HEADLINE_AT", "Judged", "against_of", "headline_of", "methods_of", "order_of"]
+__all__ = ["Judged", "against_of", "headline_of", "methods_of", "order_of"]
 
-HEADLINE_AT = (0.0, 1.0, 4.0, 25.0)
 _HEADLINE_QUANTILES = (0.9, 0.95, 0.99, 0.1, 0.5)
 _AGAINST_QUANTILES = (0.9, 0.95)
 _GLOBAL = "global"
-_LOSSES: tuple[Literal["log", "seconds"], ...] = ("log", "seconds")
+_LOSSES: Mapping[Literal["log", "seconds"], Literal["pinball_log", "pinball_seconds"]] = {
+    "log": "pinball_log",
+    "seconds": "pinball_seconds",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,13 +144,10 @@ def headline_of(judged: Judged, ours: str, draws: int, seed: int) -> Iterator[He
     model, base = judged.named(ours), judged.named(_GLOBAL)
     if model is None or base is None:
         return
-    for loss in _LOSSES:
-        for landmarks in (HEADLINE_AT, HEADLINE_AT[:1]):
-            columns = [LANDMARKS.index(s) for s in landmarks]
+    for loss, name in _LOSSES.items():
+        for landmarks in (HEADLINE_LANDMARKS, HEADLINE_LANDMARKS[:1]):
             for p in _HEADLINE_QUANTILES:
-                name: Literal["pinball_log", "pinball_seconds"] = f"pinball_{loss}"  # type: ignore[assignment]
-                own, reference = (each.loss(name, p)[:, columns] for each in (model, base))
-                cut = error_cut(own, reference, judged.developer, draws=draws, seed=seed)
+                cut = headline_cut(model, base, judged.developer, p, name, elapsed=landmarks, draws=draws, seed=seed)
                 yield HeadlineCut(judged.counts.provider, judged.counts.split, loss, p, landmarks, cut)
 
 

@@ -290,7 +290,7 @@ def verdict_words(some: Iterable[Comparison]) -> str:
     counts[0] += f" of {counted(len(found), 'comparison')}"
     text = ", ".join(counts)
     if by["worse"]:
-        named = [f"{method_words(item.baseline)} ({_measure(item)})" for item in by["worse"]]
+        named = [f"{method_words(item.baseline)} ({_measure(item)} after {item.elapsed:g} s)" for item in by["worse"]]
         text += f": {joined(named, _MOST_NAMED)}"
     return text
 

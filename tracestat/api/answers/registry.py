@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tracestat.api.answers import counts, latency, law, sections
+from tracestat.api.answers import counts, forecast, latency, law, sections
 from tracestat.api.answers.source import Answer, Question, Source
 from tracestat.errors import TracestatError
 
@@ -26,6 +26,7 @@ _ANSWERS: Mapping[str, tuple[Callable[[Source, Question], Answer], set[str], set
     "latency.hours": (latency.hours, set(), _ROWS),
     "latency.quantile": (latency.quantile_of, {"q"}, _ROWS),
     "latency.category_share_of_calls": (latency.category_share_of_calls, {"category"}, set()),
+    "forecast.error_cut": (forecast.error_cut, set(), set()),
     "sections.figure": (sections.figure, {"section", "name"}, {"item", "seconds"}),
     "law.residual_mean": (law.residual_mean, {"elapsed"}, set()),
     "law.residual_median": (law.residual_median, {"elapsed"}, set()),

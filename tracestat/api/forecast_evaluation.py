@@ -105,9 +105,9 @@ def evaluate_forecast(
     Examples
     --------
     >>> import tracestat
-    >>> result = tracestat.evaluate_forecast(tracestat.open(), split="time")
-    >>> result.split, sorted({method.provider for method in result.methods})
-    ('time', ['claude', 'codex'])
+    >>> result = tracestat.evaluate_forecast(tracestat.open(), split="time", where="provider = 'codex'")
+    >>> result.methods[0].name, result.methods[-1].name, result.methods[-1].at(4.0).elapsed
+    ('global', 'ours', 4.0)
     """
     if split not in (*_SPLITS, "both"):
         raise UsageError(f"--split {split}: choose time, developer or both")
@@ -256,7 +256,6 @@ def _counts(
     test = np.zeros(own.size, dtype=np.bool_)
     for _, each in folds:
         test |= each
-    trained = [own.take(train) for train, _ in folds]
     judged = own.take(test)
     new = sum(np.setdiff1d(own.developer[each], own.developer[train]).size for train, each in folds)
     lost = ~judged.observed & (judged.seconds < TAU) & (judged.seconds > 0)
@@ -278,9 +277,9 @@ def _counts(
         provider=provider,
         split=split,
         folds=len(folds),
-        train_rows=min((each.size for each in trained), default=0),
-        train_sessions=min((_distinct(each.session) for each in trained), default=0),
-        train_developers=min((_distinct(each.developer) for each in trained), default=0),
+        train_rows=min((int(train.sum()) for train, _ in folds), default=0),
+        train_sessions=min((_distinct(own.session[train]) for train, _ in folds), default=0),
+        train_developers=min((_distinct(own.developer[train]) for train, _ in folds), default=0),
         rows=judged.size,
         sessions=_distinct(judged.session),
         developers=developers,

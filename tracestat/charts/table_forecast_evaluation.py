@@ -282,7 +282,7 @@ def verdict_words(some: Iterable[Comparison]) -> str:
     --------
     >>> gain = Interval(0.1, 0.05, 0.2)
     >>> verdict_words([Comparison("claude", "time", "tool", "log_score", None, 0.0, 2.0, 2.1, gain, None, "better")])
-    'better in 1 of 1 comparisons, cannot tell in 0, worse in 0'
+    'better in 1 of 1 comparison, cannot tell in 0, worse in 0'
     """
     found = list(some)
     by = {name: [item for item in found if item.verdict == name] for name in ("better", "cannot tell", "worse")}

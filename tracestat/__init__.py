@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tracestat.api.sessions import session_timeline
     from tracestat.api.summaries import summary
     from tracestat.errors import TracestatError, UsageError
+    from tracestat.forecast.recent import recent_of
     from tracestat.store import Trace
     from tracestat.synth import synth_trace
 
@@ -51,6 +52,7 @@ __all__ = [
     "memoryfulness",
     "open",
     "predict_remaining",
+    "recent_of",
     "reproduce",
     "residual",
     "save_forecast",
@@ -81,6 +83,7 @@ _HOME = {
     "memoryfulness": ("tracestat.api.memoryfulness", "memoryfulness"),
     "open": ("tracestat.api.common", "open_trace"),
     "predict_remaining": ("tracestat.api.forecast_predictions", "predict_remaining"),
+    "recent_of": ("tracestat.forecast.recent", "recent_of"),
     "reproduce": ("tracestat.api.reproduce", "reproduce"),
     "residual": ("tracestat.api.residual", "residual"),
     "save_forecast": ("tracestat.api.forecasts", "save_forecast"),

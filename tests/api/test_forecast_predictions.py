@@ -21,6 +21,7 @@ from tracestat.forecast.model import ForecastModel, PathModel, ProviderModel
 from tracestat.results import ForecastPrediction
 
 KEYS: dict[str, str | float | None] = {"tool_class": "shell", "command_skeleton": "make", "developer": "bob"}
+HISTORY = {**KEYS, "previous": 2.5, "previous_in_session": 0.3}
 
 
 @pytest.fixture(scope="module")
@@ -69,14 +70,42 @@ def test_it_says_which_level_answers_and_why(known: ForecastModel) -> None:
     nothing = ask(known, {})
     assert nothing.level_used == "provider"
     assert "tool_class is not given: the whole provider answers" in nothing.notes
-    assert any("with --key previous=SECONDS" in note for note in nothing.notes)
+    sharper = "sharper with --key previous, previous_in_session (seconds, or none): then the hierarchies that know of"
+    assert any(note.startswith(sharper) for note in nothing.notes)
     assert "not used, since it stands below command_skeleton: developer" in (
         ask(known, {"tool_class": "shell", "developer": "bob"}).notes
     )
-    history = ask(known, {**KEYS, "previous": 2.5})
-    assert history.path == ("tool_class", "previous", "command_skeleton", "developer")
-    assert history.remaining != ask(known).remaining
-    assert ask(known, {**KEYS, "previous": None}).remaining != history.remaining
+
+
+def test_with_all_history_the_hierarchies_answer_together(known: ForecastModel) -> None:
+    part = ask(known, {**KEYS, "previous": 2.5})
+    assert part.pool is None
+    assert (part.answered_by, part.remaining) == ("developer", ask(known).remaining)
+    assert "not used without --key previous_in_session (seconds, or none): previous" in part.notes
+    found = ask(known, HISTORY, elapsed=3.0)
+    assert found.pool is not None
+    assert (found.answered_by, found.level_used, found.path) == ("pool", "developer", ("tool_class", *KEYS)[-3:])
+    assert not any("--key" in note for note in found.notes)
+    assert [each.keys for each in found.pool.members] == [path.keys for path in known.providers["claude"].paths]
+    weights = [each.weight for each in found.pool.members]
+    assert found.pool.base.weight == pytest.approx(1 - sum(weights))
+    fitted = known.providers["claude"].pool
+    assert fitted is not None
+    assert (found.pool.developer_seen, weights) == (True, list(fitted.seen))
+    assert found.weights == found.pool.members[0].levels
+    assert found.pool.members[0].q50 == pytest.approx(ask(known, elapsed=3.0).remaining.q50)
+    assert [curve.name for curve in found.parents] == ["base", "without history"]
+    assert found.parents[1].survival == ask(known, elapsed=3.0).survival
+    assert found.remaining != ask(known, {**HISTORY, "previous": None}, elapsed=3.0).remaining
+    stranger = ask(known, {**HISTORY, "developer": "eve"}).pool
+    assert stranger is not None
+    assert (stranger.developer_seen, [each.weight for each in stranger.members]) == (False, list(fitted.unseen))
+    assert stranger.members[0].level_used == "command_skeleton"
+
+
+def test_history_of_a_call_among_several_is_not_used(known: ForecastModel) -> None:
+    found = ask(known, {"tool_class": "shell"}, calls=[{"previous": 3.0}, {}])
+    assert any("tool_class > command_skeleton > developer): previous" in note for note in found.notes)
 
 
 def test_an_asked_limit_cuts_the_law(known: ForecastModel) -> None:
@@ -148,7 +177,11 @@ def test_what_lies_beyond_the_longest_pause_is_marked(known: ForecastModel) -> N
 
 
 def test_json_and_frame(known: ForecastModel) -> None:
-    for found in (ask(known, elapsed=20), ask(known, {}, calls=[{"tool_class": "shell"}, {"tool_class": None}])):
+    for found in (
+        ask(known, elapsed=20),
+        ask(known, HISTORY),
+        ask(known, {}, calls=[{"tool_class": "shell"}, {"tool_class": None}]),
+    ):
         document = json.loads(json.dumps(found.to_dict(), allow_nan=False))
         [group] = document["groups"]
         assert group["key"] == {"provider": "claude", **found.key}
@@ -157,7 +190,7 @@ def test_json_and_frame(known: ForecastModel) -> None:
         assert len(group["survival"][0]) == 2
         frame = found.to_frame()
         assert frame["synthetic"].all()
-        quantiles = frame.filter((pl.col("part") == "quantile") & (pl.col("level") == found.level_used))
+        quantiles = frame.filter((pl.col("part") == "quantile") & (pl.col("level") == found.answered_by))
         assert quantiles["p"].to_list() == [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99]
         assert set(frame["part"]) == {"quantile", "mean", "survival"}
         assert "SYNTHETIC" in repr(found)
@@ -199,8 +232,8 @@ def test_a_provider_must_be_named_where_there_are_several() -> None:
 
 def test_a_model_is_read_from_its_file(known: ForecastModel, tmp_path: Path) -> None:
     tracestat.save_forecast(known, tmp_path / "m.parquet")
-    ours, theirs = ask(known).remaining, tracestat.predict_remaining(tmp_path / "m.parquet", KEYS).remaining
-    assert theirs.q50 == pytest.approx(ours.q50, rel=1e-5)
+    for keys in (KEYS, HISTORY, {**HISTORY, "developer": "eve"}):
+        assert tracestat.predict_remaining(tmp_path / "m.parquet", keys).to_dict() == ask(known, keys).to_dict()
 
 
 COLUMNS: dict[str, list[Any]] = {
@@ -208,22 +241,22 @@ COLUMNS: dict[str, list[Any]] = {
     "command_skeleton": ["make", "nope", "Edit", "sed, awk", "make", "go test", "sed, awk"],
     "developer": ["bob", "ada", "none", "ada", "bob", None, "bob"],
     "previous": [0.4, None, 3.0, float("nan"), 0.0, 90.0, 1.0],
+    "previous_in_session": [None, 0.4, 0.4, 20.0, 2.0, 2.0, None],
 }
+NUMBERS = ("previous", "previous_in_session")
 WAITED = [0.0, 3.0, 5.1, 30.0, 700.0, 2.0, 1e5]
 LIMITS = [float("nan"), 7.0, 5.0, 120.0, float("nan"), 2.5, 2e5]
 
 
-@pytest.mark.parametrize("history", [False, True])
+@pytest.mark.parametrize("history", [0, 1, 2])
 @pytest.mark.parametrize("kind", ["frame", "lists", "arrays", "categories"])
-def test_a_batch_answers_as_one_by_one(known: ForecastModel, history: bool, kind: str) -> None:
-    columns = {key: values for key, values in COLUMNS.items() if history or key != "previous"}
+def test_a_batch_answers_as_one_by_one(known: ForecastModel, history: int, kind: str) -> None:
+    columns = {key: values for key, values in COLUMNS.items() if key not in NUMBERS[history:]}
     frame = pl.DataFrame(columns, strict=False)
     forms: dict[str, Any] = {
         "frame": frame.with_columns(other=pl.lit(3)),
         "lists": columns,
-        "arrays": {
-            key: np.array(values, dtype=float if key == "previous" else object) for key, values in columns.items()
-        },
+        "arrays": {key: np.array(values, dtype=float if key in NUMBERS else object) for key, values in columns.items()},
         "categories": frame.with_columns(pl.col(pl.String).cast(pl.Categorical)),
     }
     forecaster = tracestat.Forecaster(known)
@@ -287,7 +320,7 @@ def test_a_batch_of_nothing(known: ForecastModel) -> None:
 
 def test_keys_that_come_again_cost_microseconds(known: ForecastModel) -> None:
     forecaster = tracestat.Forecaster(known)
-    keys = {**KEYS, "previous": 0.4}
+    keys = HISTORY
 
     def once() -> None:
         left = forecaster.remaining(keys, 20.0)
@@ -330,7 +363,7 @@ def test_the_real_trace(real: tracestat.Trace) -> None:
 
 
 @pytest.mark.full
-def test_a_million_questions_take_less_than_a_second(known: ForecastModel) -> None:
+def test_a_million_questions_to_a_pool_take_less_than_a_second(known: ForecastModel) -> None:
     rng = np.random.default_rng(0)
     n = 1_000_000
     frame = pl.DataFrame(
@@ -339,6 +372,7 @@ def test_a_million_questions_take_less_than_a_second(known: ForecastModel) -> No
             "command_skeleton": rng.choice(["Edit", "make", "go test", "pytest", "nope"], n),
             "developer": rng.choice(["ada", "bob", "eve"], n),
             "previous": rng.exponential(5, n),
+            "previous_in_session": rng.exponential(5, n),
         }
     )
     forecaster, elapsed = tracestat.Forecaster(known), rng.exponential(20, n)

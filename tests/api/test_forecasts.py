@@ -15,9 +15,12 @@ from tests.traces import Row, call, round_
 from tracestat.api import forecasts
 from tracestat.api.forecast_rows import rows_by_provider
 from tracestat.api.forecasts import fitted_forecast
+from tracestat.durations import select
+from tracestat.durations.forecast import forecast_rows
 from tracestat.errors import TracestatError, UsageError
-from tracestat.forecast.keys import PATHS
+from tracestat.forecast.keys import PATHS, POOL_BASE
 from tracestat.forecast.model import AskedLimit, ForecastModel
+from tracestat.forecast.pool import fit_pool, pooled_forecast
 from tracestat.forecast.rows import PauseRows
 
 Make = Callable[..., tracestat.Trace]
@@ -65,6 +68,40 @@ def test_without_keys_all_paths_are_fitted(store_of: Make) -> None:
     assert tuple(path.keys for path in model.providers["claude"].paths) == PATHS
     assert model.providers["claude"].single is not None
     assert model.providers["claude"].single.keys == PATHS[0]
+    pool = model.providers["claude"].pool
+    assert pool is not None
+    # too few sessions to hold some out
+    assert (pool.base.keys, pool.held_out) == (POOL_BASE, (0, 0))
+    assert pool.seen == pool.unseen == (round(1 / len(PATHS), 6),) * len(PATHS)
+    assert any(note.startswith("too few sessions to weigh the hierarchies") for note in model.providers["claude"].notes)
+
+
+def test_the_pool_is_the_one_of_the_fitted_trees(sample: tracestat.Trace) -> None:
+    where = "provider = 'codex'"
+    model, told = fitted_forecast(sample, where=where)
+    rows = rows_by_provider(sample, select(sample, where=where), [key for path in PATHS for key in path])["codex"]
+    grid = model.providers["codex"].paths[0].grid
+    expected = fit_pool(rows, POOL_BASE, PATHS, grid)
+    pool = model.providers["codex"].pool
+    assert pool is not None
+    assert (pool.seen, pool.unseen, pool.held_out) == (expected.seen, expected.unseen, expected.held_out)
+    [provider] = told.providers
+    assert provider.pool is not None
+    assert [each.keys for each in provider.pool.weights] == [*PATHS, POOL_BASE]
+    assert [each.seen for each in provider.pool.weights] == [*pool.seen, pytest.approx(1 - sum(pool.seen))]
+    assert (provider.pool.rows_seen, provider.pool.rows_unseen) == pool.held_out
+    # the rows of the trace, asked one by one and all at once
+    part = rows.take(np.arange(0, rows.size, 67))
+    ours = pooled_forecast("ours", expected, part)
+    frame = forecast_rows(sample, select(sample, where=where)).gather_every(67)
+    forecaster = tracestat.Forecaster(model)
+    at_once = forecaster.batch(frame, horizon=[1.0, 60.0])
+    for i, row in enumerate(frame.iter_rows(named=True)):
+        asked = {key: row[key] for path in PATHS for key in path}
+        for horizon, share in zip((1.0, 60.0), at_once[:, i], strict=True):
+            pure = np.exp(ours.curves.log_survival_at([ours.place[i]], [horizon])[0])
+            assert share == pytest.approx(pure, rel=1e-9)
+            assert forecaster.remaining(asked).survival(horizon) == pytest.approx(pure, rel=1e-9)
 
 
 def test_deadlines_have_bins_of_their_own(store_of: Make) -> None:

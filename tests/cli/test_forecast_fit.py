@@ -48,7 +48,8 @@ def test_document_describes_the_fit_and_the_file(run: Run, trace: Path, tmp_path
     assert (file["path"], file["bytes"]) == ("m.parquet", len(content))
     assert file["sha256"] == hashlib.sha256(content).hexdigest()
     [provider] = document["providers"]
-    assert provider.keys() == {"provider", "n_rows", "paths", "limits", "dependence", "notes"}
+    assert provider.keys() == {"provider", "n_rows", "paths", "pool", "limits", "dependence", "notes"}
+    assert provider["pool"] is None
     assert (provider["provider"], provider["n_rows"]) == ("claude", 180)
     assert [path["rounds"] for path in provider["paths"]] == ["all", "single"]
     for path in provider["paths"]:

@@ -13,6 +13,7 @@ from tests.cli.conftest import Run
 from tests.forecast.models import model
 from tests.test_schemas import validator
 
+HISTORY = ("--key", "previous=2.5", "--key", "previous_in_session=none")
 KEYS = ("--key", "tool_class=shell", "--key", "command_skeleton=make")
 
 
@@ -33,6 +34,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_tables_fit_80_columns_and_say_they_are_synthetic(run: Run, path: Path) -> None:
     for more in (
         (*KEYS, "--key", "previous=2.5", "--key", "developer=eve", "--elapsed", "20", "--asked-limit", "120"),
+        (*KEYS, *HISTORY, "--key", "developer=eve", "--elapsed", "20"),
         ("--call", "tool_class=shell,command_skeleton=make", "--call", "tool_class=edit", "--elapsed", "2"),
         (),
     ):
@@ -48,6 +50,10 @@ def test_the_tables_say_who_answers_and_what_lies_ahead(run: Run, path: Path) ->
     assert "asked limit 60 s: 95.0 % of what still runs then ends there, as among shell" in out
     assert "119.4-126 s" in out
     assert "mean in 1 h" in out
+    pooled = run("forecast", "predict", path, *KEYS, *HISTORY, "--key", "developer=ada").out
+    assert "pool of 3 hierarchies" in pooled
+    assert "weights for a developer the model knows" in pooled
+    assert "base: tool class" in pooled
     together = run("forecast", "predict", path, "--call", "tool_class=shell", "--call", "tool_class=edit").out
     assert "theta 1.50 [1.10, 2.00] of 40 rounds; 1 is independence" in together
     assert "if independent" in together
@@ -58,6 +64,7 @@ def test_the_tables_say_who_answers_and_what_lies_ahead(run: Run, path: Path) ->
     [
         (),
         (*KEYS, "--key", "developer=none", "--key", "previous=none", "--elapsed", "20", "--asked-limit", "120"),
+        (*KEYS, *HISTORY),
         ("--call", "tool_class=none,command_skeleton=sed, awk", "--call", "tool_class=shell"),
     ],
 )
@@ -67,7 +74,7 @@ def test_json_keeps_to_its_schema(run: Run, path: Path, more: tuple[str, ...]) -
     assert document["schema"] == "tracestat.forecast_predict/1"
     assert document["trace"]["path"] == "rows.jsonl"
     [group] = document["groups"]
-    for name in ("key", "level_used", "weights", "elapsed", "remaining", "survival", "atoms", "notes", "n"):
+    for name in ("key", "level_used", "weights", "pool", "elapsed", "remaining", "survival", "atoms", "notes", "n"):
         broken = {**document, "groups": [{key: value for key, value in group.items() if key != name}]}
         assert not validator("forecast_predict").is_valid(broken), name
 
@@ -87,6 +94,8 @@ def test_files_and_charts(run: Run, path: Path, tmp_path: Path) -> None:
     assert {"part", "level", "p", "seconds", "extrapolated", "elapsed", "synthetic"} <= set(frame.columns)
     assert "share that still runs" in chart.read_text()
     assert "SYNTHETIC" in chart.read_text()
+    assert run("forecast", "predict", path, *KEYS, *HISTORY, "--chart", tmp_path / "h.html", "-q").code == 0
+    assert all(name in (tmp_path / "h.html").read_text() for name in ("pool", "without history", "base"))
     calls = ("--call", "tool_class=shell", "--call", "tool_class=edit")
     assert run("forecast", "predict", path, *calls, "--chart", tmp_path / "c.html", "-q").code == 0
     assert "independent calls" in (tmp_path / "c.html").read_text()

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
 from tracestat.forecast.grid import forecast_grid
 from tracestat.forecast.keys import BAND_EDGES, band_labels
-from tracestat.forecast.model import AskedLimit, Dependence, ForecastModel, PathModel, ProviderModel, path_model
+from tracestat.forecast.model import (
+    AskedLimit,
+    Dependence,
+    ForecastModel,
+    PathModel,
+    PooledPaths,
+    ProviderModel,
+    path_model,
+)
+from tracestat.forecast.pool import Pool, fit_pool
 from tracestat.forecast.rows import PauseRows
 from tracestat.forecast.tree import fit_tree
 
@@ -17,6 +27,7 @@ SKELETONS = ("Edit", "git", "go test", "make", "pytest", "sed, awk")
 DEVELOPERS = ("ada", "bob", "none")
 PLAIN = ("tool_class", "command_skeleton", "developer")
 HISTORY = ("tool_class", "previous", "command_skeleton", "developer")
+SESSION = ("tool_class", "previous_in_session")
 WINDOWS = ((4.975, 5.25), (119.4, 126.0))
 LIMITS = (AskedLimit(None, 30, 40, 30.5 / 41), AskedLimit("shell", 9, 9, 0.95))
 
@@ -32,13 +43,21 @@ def rows(n: int = 1500, seed: int = 0) -> PauseRows:
     seconds[hook] = 5 + 0.04 * rng.random(int(hook.sum()))
     observed = rng.random(n) > 0.05
     band = np.where(rng.random(n) < 0.2, 0, 1 + np.searchsorted(BAND_EDGES, previous, side="right"))
+    codes = {
+        "tool_class": tool_class,
+        "command_skeleton": skeleton,
+        "developer": developer,
+        "previous": band,
+        "previous_in_session": np.where(rng.random(n) < 0.5, band, rng.integers(0, len(band_labels()), n)),
+    }
     return PauseRows(
-        codes={"tool_class": tool_class, "command_skeleton": skeleton, "developer": developer, "previous": band},
+        codes=codes,
         names={
             "tool_class": CLASSES,
             "command_skeleton": SKELETONS,
             "developer": DEVELOPERS,
             "previous": band_labels(),
+            "previous_in_session": band_labels(),
         },
         session=(developer * 20 + rng.choice(20, n)).astype(np.intp),
         developer=developer.astype(np.intp),
@@ -53,11 +72,20 @@ def path(keys: tuple[str, ...] = PLAIN, n: int = 1500) -> PathModel:
     return path_model(fit_tree(known, keys, forecast_grid(WINDOWS)), known)
 
 
+@cache
+def pool() -> Pool:
+    """Fit three hierarchies and their weights; eve was never seen."""
+    return fit_pool(rows(), ("tool_class",), (PLAIN, HISTORY, SESSION), forecast_grid(WINDOWS))
+
+
 def model(*, two: bool = False) -> ForecastModel:
     """Give a model of one provider, or of two."""
-    plain = path()
-    provider = ProviderModel((plain, path(HISTORY)), plain, LIMITS, Dependence(1.5, -10.0, -12.0, 40, (1.1, 2.0)))
-    bare = ProviderModel((plain,))
+    fitted, known = pool(), rows()
+    paths = tuple(path_model(tree, known) for tree in fitted.members)
+    pooled = PooledPaths(path_model(fitted.base, known), fitted.seen, fitted.unseen, fitted.held_out)
+    together = Dependence(1.5, -10.0, -12.0, 40, (1.1, 2.0))
+    provider = ProviderModel(paths, paths[0], LIMITS, together, pool=pooled)
+    bare = ProviderModel(paths[:1])
     providers = {"claude": provider, **({"codex": bare} if two else {})}
     return ForecastModel(providers, "rows.jsonl", "sha256:00", synthetic=True, tracestat="0.1.0")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.forecast.models import CLASSES, DEVELOPERS, HISTORY, LIMITS, PLAIN, SKELETONS, path, rows, with_kappa
 from tracestat.errors import UsageError
-from tracestat.forecast.asking import Value, answer_path, choose_path, code_book, code_of, law_of_round, limit_mass
+from tracestat.forecast.asking import Value, answer_path, code_book, code_of, law_of_round, limit_mass
 from tracestat.forecast.batch import Cut, Finder, lay_out, remaining_quantiles, remaining_survival
 from tracestat.forecast.grid import forecast_grid
 from tracestat.forecast.keys import BAND_EDGES
@@ -86,13 +86,6 @@ def test_precision_without_end_gives_the_parent_and_none_the_raw_key() -> None:
     assert q == pytest.approx(expected, abs=1e-9)
 
 
-def test_the_last_path_whose_history_is_given_answers() -> None:
-    provider = ProviderModel((made(), made(HISTORY)))
-    assert choose_path(provider, ["tool_class"]).keys == PLAIN
-    assert choose_path(provider, ["tool_class", "previous"]).keys == HISTORY
-    assert choose_path(ProviderModel((made(HISTORY),)), ["tool_class"]).keys == HISTORY
-
-
 def test_values_and_their_codes() -> None:
     assert code_of(made(), "tool_class", None) == code_of(made(), "tool_class", "none") == CLASSES.index(None)
     # a developer who is called so
@@ -152,12 +145,13 @@ def test_many_questions_are_answered_as_one_by_one(asked: list[tuple[int, int, i
     elapsed = np.array([row[4] for row in asked])
     limit = np.where(elapsed > 50, elapsed * 1.5, np.inf)
     cut = Cut(limit, np.full(limit.shape, 0.6))
-    curves, which = lay_out(chosen, Finder(chosen).places(codes))
+    laid = lay_out(chosen, Finder(chosen).places(codes, len(asked)))
+    curves, which = laid.curves, laid.which
     assert curves.size == len(set(which.tolist()))
-    found = remaining_quantiles(curves, which, elapsed, [p, 0.5])
-    later = remaining_survival(curves, which, elapsed, [0.0, 30.0])
-    capped = remaining_quantiles(curves, which, elapsed, [p], cut)[0]
-    capped_later = remaining_survival(curves, which, elapsed, [70.0], cut)[0]
+    found = remaining_quantiles(laid, elapsed, [p, 0.5])
+    later = remaining_survival(laid, elapsed, [0.0, 30.0])
+    capped = remaining_quantiles(laid, elapsed, [p], cut)[0]
+    capped_later = remaining_survival(laid, elapsed, [70.0], cut)[0]
     for i, row in enumerate(asked):
         nodes = chosen.nodes(row[:4])
         logs = np.append(0.0, np.cumsum(np.log1p(-np.minimum(chosen.hazards(nodes)[-1], 1 - 1e-9))))
@@ -176,13 +170,14 @@ def test_many_questions_are_answered_as_one_by_one(asked: list[tuple[int, int, i
 def test_a_search_answers_where_the_table_of_pairs_would_be_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     codes = [rng.integers(-1, most, 3000).astype(np.int32) for most in (4, 13, 8, 4)]
-    by_table = Finder(made(HISTORY)).places(codes)
+    by_table = Finder(made(HISTORY)).places(codes, 3000)
     monkeypatch.setattr("tracestat.forecast.batch._MOST_PAIRS", 0)
-    assert Finder(made(HISTORY)).places(codes).tolist() == by_table.tolist()
+    assert Finder(made(HISTORY)).places(codes, 3000).tolist() == by_table.tolist()
     assert len(set(by_table.tolist())) > 20
 
 
 def test_no_question_has_no_answer() -> None:
-    places = Finder(made()).places([np.empty(0, dtype=np.int32)])
-    curves, which = lay_out(made(), places)
-    assert remaining_quantiles(curves, which, 0.0, [0.5]).shape == (1, 0)
+    places = Finder(made()).places([np.empty(0, dtype=np.int32)], 0)
+    assert remaining_quantiles(lay_out(made(), places), 0.0, [0.5]).shape == (1, 0)
+    # no key is asked about: the root answers
+    assert Finder(made()).places([], 2).tolist() == [0, 0]

@@ -21,7 +21,15 @@ from tracestat.forecast import storage
 from tracestat.forecast.curves import curves_of
 from tracestat.forecast.grid import Grid, forecast_grid
 from tracestat.forecast.keys import band_labels
-from tracestat.forecast.model import AskedLimit, Dependence, ForecastModel, PathModel, ProviderModel, path_model
+from tracestat.forecast.model import (
+    AskedLimit,
+    Dependence,
+    ForecastModel,
+    PathModel,
+    PooledPaths,
+    ProviderModel,
+    path_model,
+)
 from tracestat.forecast.rows import PauseRows
 from tracestat.forecast.storage import read_model, write_model
 from tracestat.forecast.storage_table import compacted
@@ -65,6 +73,7 @@ def some_model(seed: int = 0, n: int = 120) -> ForecastModel:
         limits=(AskedLimit(None, 3, 4, 0.7), AskedLimit("shell", 3, 3, 0.875)),
         dependence=Dependence(1.25, -10.5, -11.0, 40, (1.0, 1.5), "few rounds"),
         notes=("a note",),
+        pool=PooledPaths(fitted(rows, ("previous",)), (0.75, 0.5), (0.0, 1.5), (n, 0)),
     )
     second = ProviderModel(paths=(fitted(some_rows(seed + 1, max(n // 3, 1)), ("command_skeleton",), forecast_grid()),))
     return ForecastModel(
@@ -98,6 +107,13 @@ def same(a: ForecastModel, b: ForecastModel) -> bool:
         if (one.single is None) != (other.single is None) or len(one.paths) != len(other.paths):
             return False
         pairs = [*zip(one.paths, other.paths, strict=True)]
+        if (one.pool is None) != (other.pool is None):
+            return False
+        if one.pool is not None and other.pool is not None:
+            weights = [(pool.seen, pool.unseen, pool.held_out) for pool in (one.pool, other.pool)]
+            if weights[0] != weights[1]:
+                return False
+            pairs.append((one.pool.base, other.pool.base))
         pairs += [(one.single, other.single)] if one.single is not None and other.single is not None else []
         if not all(same_path(x, y) for x, y in pairs):
             return False
@@ -299,6 +315,10 @@ def in_path(**changes: Any) -> Callable[[dict[str, Any]], None]:
     return lambda head: first_path(head).update(changes)
 
 
+def in_pool(pool: dict[str, Any] | None) -> Callable[[dict[str, Any]], None]:
+    return lambda head: head["providers"][1].update(pool=pool)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -331,7 +351,20 @@ def in_path(**changes: Any) -> Callable[[dict[str, Any]], None]:
         in_path(alpha=0.0),
         in_path(alpha=1e999),
         in_path(last_seen=-1.0),
-        in_path(single=True),
+        in_path(role="single"),
+        in_path(role="base"),
+        in_path(role="other"),
+        in_path(edges=[0.0, 2.0, 1000.0], windows=[]),
+        in_pool(None),
+        in_pool({"seen": [0.75], "unseen": [0.0], "held_out": [1, 0]}),
+        in_pool({"seen": [0.75, 0.5], "unseen": [0.0, 1.500001], "held_out": [1, 0]}),
+        in_pool({"seen": [0.75, -0.1], "unseen": [0.0, 1.5], "held_out": [1, 0]}),
+        in_pool({"seen": [0.75, 1e999], "unseen": [0.0, 1.5], "held_out": [1, 0]}),
+        in_pool({"seen": [0.75, None], "unseen": [0.0, 1.5], "held_out": [1, 0]}),
+        in_pool({"seen": [0.75, 0.5], "unseen": [0.0, 1.5], "held_out": [-1, 0]}),
+        in_pool({"seen": [0.75, 0.6], "unseen": [0.0, 1.5], "held_out": [1, 0]}),
+        lambda head: head["providers"][0].update(pool=head["providers"][1]["pool"]),
+        lambda head: head["providers"][1]["paths"].append(head["providers"][1]["paths"].pop(2)),
         in_path(kappas=[]),
         lambda head: first_path(head)["kappas"][0].update(kappa=-1.0),
         lambda head: first_path(head)["kappas"][0].update(kappa=2.0),

@@ -97,14 +97,13 @@ def laws_of_members(members: pl.DataFrame, single: PathModel, *, aged: bool) -> 
     import polars as pl
 
     rows = rows_of(members, single.keys)
-    curves, place = lay_out(
-        single, Finder(single).places([_coded(rows.codes[k], rows.names[k], single.names[k]) for k in single.keys])
-    )
+    codes = [_coded(rows.codes[k], rows.names[k], single.names[k]) for k in single.keys]
+    laid = lay_out(single, Finder(single).places(codes, members.height))
     start = members.select(pl.int_range(pl.len()).over("round_pk") == 0).to_series().to_numpy()
     starts = np.flatnonzero(start)
     sizes = np.diff(np.append(starts, members.height))
     lag = members["lag_seconds"].to_numpy() if aged else 0.0
-    return member_laws(curves, place, lag, sizes, rows.seconds[start], rows.observed[start])
+    return member_laws(laid.curves, laid.which, lag, sizes, rows.seconds[start], rows.observed[start])
 
 
 def _coded(

@@ -8,19 +8,21 @@ from math import exp, inf
 from pathlib import Path
 
 import tracestat
-from tracestat.api.prediction_notes import far_notes, level_notes, path_notes
+from tracestat.api.prediction_notes import far_notes, history_notes, level_notes, unused_notes
 from tracestat.errors import UsageError
 from tracestat.forecast.asking import (
     PathAnswer,
     PathLevel,
     Value,
     answer_path,
-    choose_path,
+    band_code,
     law_of_round,
     limit_mass,
 )
+from tracestat.forecast.asking_pool import PooledAnswer, answer_pool, missing_history, serving_pool
 from tracestat.forecast.atoms import Atom, atoms_ahead
 from tracestat.forecast.grid import Grid
+from tracestat.forecast.keys import BANDED, HISTORY_KEYS
 from tracestat.forecast.model import ForecastModel, ProviderModel
 from tracestat.forecast.remaining import RemainingLaw
 from tracestat.results import (
@@ -31,13 +33,15 @@ from tracestat.results import (
     LevelAnswer,
     LevelCurve,
     LimitCut,
+    PoolAnswer,
+    PoolMember,
     RemainingTime,
     RoundDependence,
     TraceInfo,
 )
-from tracestat.results.forecast_prediction import QUANTILES
+from tracestat.results.forecast_prediction import BASE, FIRST, POOL, QUANTILES
 
-__all__ = ["WINDOW", "as_model", "check_keys", "check_seconds", "predict_remaining", "provider_of"]
+__all__ = ["WINDOW", "as_model", "check_keys", "check_seconds", "known_keys", "predict_remaining", "provider_of"]
 
 WINDOW = 3600.0
 _LONGEST = 1e8
@@ -65,9 +69,12 @@ def predict_remaining(
     model : ForecastModel, str or Path
         From :func:`tracestat.fit_forecast`, or the file that ``tracestat forecast fit`` wrote.
     keys : mapping of str to (str, float or None)
-        What is known of the pause. ``command_skeleton`` is the tool's name for a call that runs no command;
-        ``previous`` the seconds that the last pause of the same command took, None where there was none. A key left
-        out, and a value that was never seen, leave the answer to the level above.
+        What is known of the pause. ``command_skeleton`` is the tool's name for a call that runs no command. The history
+        keys are seconds that pauses took which had ended before this one started, None where there was none:
+        ``previous`` of this developer's last one of the same command, ``recent`` the mean of the last five
+        (:func:`tracestat.recent_of`), ``previous_in_class`` of the last one of the tool class, ``previous_in_session``
+        of this session's last one of the tool. A key left out, and a value that was never seen, leave the answer to the
+        level above.
     elapsed : float, default 0
         Seconds that the pause has lasted.
     provider : str, optional
@@ -90,8 +97,9 @@ def predict_remaining(
 
     Notes
     -----
-    ``Q_p(s) = inf{t : S(t) <= (1 - p) S(s)}``, S from the discrete hazards of the path. The last path all of whose
-    history keys (`previous`) are given answers, else the first.
+    ``Q_p(s) = inf{t : S(t) <= (1 - p) S(s)}``, S from discrete hazards. Where all history keys of the model are given
+    its hierarchies answer together (``pool``, see :mod:`tracestat.forecast.pool`), else the first one alone, which
+    knows nothing of earlier pauses; a note says what is missing.
 
     Examples
     --------
@@ -112,18 +120,20 @@ def predict_remaining(
         if asked_limit is not None:
             raise UsageError("--asked-limit: a limit belongs to one call; leave it out beside --call")
         return _of_round(opened, name, chosen, asked, calls, elapsed)
-    path = choose_path(chosen, asked)
+    path = chosen.paths[0]
     answer = answer_path(path, asked)
     levels = answer.levels(asked, elapsed)
+    pool = serving_pool(chosen, asked)
+    together = None if pool is None else answer_pool(chosen, pool, asked)
     ahead = any(end > elapsed for _, end in path.grid.windows)
     limit, limit_notes = _limit(chosen, asked.get("tool_class"), asked_limit, elapsed, windows=ahead)
-    laws = [answer.law(i) for i in range(len(answer.nodes) + 1)]
+    laws = _laws(answer, together)
     if limit is not None:
-        laws = [law.cut(limit.seconds, limit.mass) for law in laws]
-    law = laws[-1]
+        laws = {name: law.cut(limit.seconds, limit.mass) for name, law in laws.items()}
+    *above, (_, law) = laws.items()
     times = _times(law, path.grid, elapsed)
     told = _told(law, elapsed, path.last_seen)
-    notes = [*level_notes(levels), *path_notes(chosen, path.keys, asked), *limit_notes]
+    notes = [*level_notes(levels), *_lacking(chosen, asked), *limit_notes]
     return ForecastPrediction(
         head=_head(opened, chosen),
         provider=name,
@@ -136,15 +146,47 @@ def predict_remaining(
         remaining=told,
         survival=_curve(law, times, elapsed),
         atoms=_atoms(atoms_ahead(law, path.grid, elapsed), elapsed),
-        parents=tuple(
-            LevelCurve(name=level, survival=_curve(each, times, elapsed))
-            for level, each in zip(("provider", *path.keys), laws[:-1], strict=False)
-        ),
+        parents=tuple(LevelCurve(name=name, survival=_curve(each, times, elapsed)) for name, each in above),
+        pool=None if together is None else _pool(together, asked, elapsed),
         calls=(),
         dependence=None,
         n_rows=path.n_rows,
         last_seen=path.last_seen,
         notes=(*notes, *far_notes(told, elapsed, path.last_seen)),
+    )
+
+
+def _laws(answer: PathAnswer, together: PooledAnswer | None) -> dict[str, RemainingLaw]:
+    """Give the law that answers, and before it those that it is compared with, the broadest first."""
+    if together is not None:
+        return {BASE: together.base.law(), FIRST: answer.law(), POOL: together.law()}
+    names = ("provider", *answer.path.keys)
+    return {names[level]: answer.law(level) for level in range(len(answer.nodes) + 1)}
+
+
+def _lacking(provider: ProviderModel, keys: Mapping[str, Value]) -> list[str]:
+    """Say what was given in vain, and what would have helped."""
+    if serving_pool(provider, keys) is not None:
+        return []
+    missing = missing_history(provider, keys)
+    rest = [key for key in keys if not (missing and key in HISTORY_KEYS)]
+    return [*unused_notes(provider.paths[0].keys, rest), *history_notes(missing, keys)]
+
+
+def _pool(together: PooledAnswer, keys: Mapping[str, Value], elapsed: float) -> PoolAnswer:
+    def member(answer: PathAnswer, weight: float) -> PoolMember:
+        return PoolMember(
+            keys=answer.path.keys,
+            weight=weight,
+            level_used=answer.level_used,
+            levels=_levels(answer.levels(keys, elapsed)),
+            q50=answer.law().quantile(0.5, elapsed) - elapsed,
+        )
+
+    return PoolAnswer(
+        developer_seen=together.developer_seen,
+        base=member(together.base, 1 - sum(together.weights)),
+        members=tuple(map(member, together.members, together.weights)),
     )
 
 
@@ -170,18 +212,22 @@ def provider_of(model: ForecastModel, provider: str | None) -> tuple[str, Provid
 
 
 def check_keys(provider: ProviderModel, keys: Iterable[str]) -> None:
-    """Refuse keys that none of a provider's hierarchies has."""
-    known = _known(provider)
+    """Refuse keys that none of a provider's hierarchies has, and in a mapping lengths that are none."""
+    known = known_keys(provider)
     for key in keys:
         if key == "provider":
             raise UsageError("--key provider: say it with --provider")
         if key not in known:
             raise UsageError(f"--key {key}: this model does not have it; it has {', '.join(known)}")
+        if isinstance(keys, Mapping) and key in BANDED:
+            band_code(key, keys[key])
 
 
-def _known(provider: ProviderModel) -> list[str]:
-    paths = [*provider.paths, *([] if provider.single is None else [provider.single])]
-    return list(dict.fromkeys(key for path in paths for key in path.keys))
+def known_keys(provider: ProviderModel) -> tuple[str, ...]:
+    """Give the keys of a provider's hierarchies, each once."""
+    others = [provider.single, None if provider.pool is None else provider.pool.base]
+    paths = [*provider.paths, *(path for path in others if path is not None)]
+    return tuple(dict.fromkeys(key for path in paths for key in path.keys))
 
 
 def check_seconds(option: str, value: float, *, above: bool = False) -> None:
@@ -218,6 +264,7 @@ def _of_round(
         notes.append("the model has no rounds of several calls: they are taken as independent")
     elif found.note:
         notes.append(f"dependence: {found.note}")
+    notes += unused_notes(path.keys, dict.fromkeys(key for each in keys for key in each))
     return ForecastPrediction(
         head=_head(model, provider),
         provider=name,
@@ -231,6 +278,7 @@ def _of_round(
         survival=_curve(law, times, elapsed),
         atoms=_atoms(atoms_ahead(law, path.grid, elapsed), elapsed),
         parents=(LevelCurve(name="independent calls", survival=_curve(alone, times, elapsed)),),
+        pool=None,
         calls=tuple(_call(answer, each, elapsed) for answer, each in zip(answers, keys, strict=True)),
         dependence=RoundDependence(
             theta=theta,

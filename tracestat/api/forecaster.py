@@ -5,26 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracestat.api.forecast_predictions import WINDOW, as_model, check_keys, provider_of
+from tracestat.api.forecast_predictions import WINDOW, as_model, check_keys, known_keys, provider_of
 from tracestat.errors import UsageError
-from tracestat.forecast.asking import (
-    UNSEEN,
-    Value,
-    answer_path,
-    choose_path,
-    code_book,
-    code_of,
-    limit_mass,
-)
-from tracestat.forecast.batch import Cut, Finder, lay_out, remaining_quantiles, remaining_survival
+from tracestat.forecast.asking import UNSEEN, Value, answer_path, band_code, code_book, code_of, limit_mass
+from tracestat.forecast.asking_pool import answer_pool, serving_pool
+from tracestat.forecast.batch import Cut, Finder, LaidOut, lay_out, remaining_quantiles, remaining_survival
+from tracestat.forecast.batch_pool import lay_out_pool
 from tracestat.forecast.keys import BAND_EDGES, BANDED
 from tracestat.forecast.model import ForecastModel, PathModel
 from tracestat.forecast.remaining import RemainingLaw
+from tracestat.survival.threads import two_at_a_time
 
 if TYPE_CHECKING:
     import polars as pl
@@ -90,11 +86,11 @@ class Forecaster:
         self, model: ForecastModel | str | Path, provider: str | None = None, *, most_curves: int = _MOST_CURVES
     ) -> None:
         self._name, self._provider = provider_of(as_model(model), provider)
-        names = dict.fromkeys(key for path in self._provider.paths for key in path.keys)
+        names = known_keys(self._provider)
         self._keys = tuple((name, name in BANDED) for name in names)
         self._known = frozenset(names)
         self._law: Callable[[tuple[Value, ...]], RemainingLaw] = lru_cache(maxsize=most_curves)(self._made)
-        self._finders: dict[tuple[str, ...], Finder] = {}
+        self._finders: dict[PathModel, Finder] = {}
 
     def remaining(
         self, keys: Mapping[str, Value], elapsed: float = 0.0, *, asked_limit: float | None = None
@@ -116,7 +112,7 @@ class Forecaster:
         for key, banded in self._keys:
             value = keys.get(key, _MISSING)
             # one curve per band, not per length; the band's begin stands for all of it
-            values.append(_begin(self._provider.paths, key, value) if banded and value is not _MISSING else value)
+            values.append(_begin(key, value) if banded and value is not _MISSING else value)
         law = self._law(tuple(values))
         if asked_limit is not None and asked_limit > elapsed:
             law = law.cut(asked_limit, limit_mass(self._provider, keys.get("tool_class"))[0])
@@ -124,7 +120,10 @@ class Forecaster:
 
     def _made(self, values: tuple[Value, ...]) -> RemainingLaw:
         keys = {key: value for (key, _), value in zip(self._keys, values, strict=True) if value is not _MISSING}
-        return answer_path(choose_path(self._provider, keys), keys).law()
+        pool = serving_pool(self._provider, keys)
+        if pool is not None:
+            return answer_pool(self._provider, pool, keys).law()
+        return answer_path(self._provider.paths[0], keys).law()
 
     def batch(
         self,
@@ -141,7 +140,8 @@ class Forecaster:
         ----------
         columns : polars.DataFrame or mapping of str to array_like, each of shape (N,)
             A column per key; a key without one is not given. A missing value is the value "none" of its key. Other
-            columns of a frame are not looked at; in a mapping they are an error.
+            columns of a frame are not looked at; in a mapping they are an error. With columns of all history keys the
+            hierarchies answer together, else the first one does.
         elapsed : array_like, shape (N,) or ()
             Seconds that each has lasted.
         p : float or sequence of float
@@ -166,7 +166,7 @@ class Forecaster:
         if p is not None and horizon is not None:
             raise UsageError("batch: ask for p or for a horizon, not for both")
         if not isinstance(columns, pl.DataFrame):
-            check_keys(self._provider, columns)
+            check_keys(self._provider, list(columns))
         given = {key: _series(key, columns[key]) for key, _ in self._keys if key in _names(columns)}
         if not given:
             raise UsageError(f"batch: no column is a key of this model; it has {', '.join(k for k, _ in self._keys)}")
@@ -178,14 +178,7 @@ class Forecaster:
         start = _each("elapsed", elapsed, size)
         if not ((start >= 0) & np.isfinite(start)).all():
             raise UsageError("batch: elapsed is not finite, or below 0")
-        path = choose_path(self._provider, given)
-        codes: list[NDArray[np.int32]] = []
-        for key in path.keys:
-            if key not in given:
-                break
-            codes.append(_codes(path, key, given[key]))
-        places = self._finder(path).places(codes) if codes else np.zeros(size, dtype=np.intp)
-        curves, which = lay_out(path, places)
+        laid = self._laid(given, size)
         cut = (
             None if asked_limit is None else self._cut(given.get("tool_class"), _each("asked_limit", asked_limit, size))
         )
@@ -193,18 +186,42 @@ class Forecaster:
             times, alone = _some(horizon)
             if not all(0 <= t < np.inf for t in times):
                 raise UsageError("batch: a horizon is seconds from 0")
-            found = remaining_survival(curves, which, start, times, cut)
+            found = remaining_survival(laid, start, times, cut)
         else:
             shares, alone = _some(0.5 if p is None else p)
             if not all(0 <= share < 1 for share in shares):
                 raise UsageError("batch: p lies from 0 to below 1")
-            found = remaining_quantiles(curves, which, start, shares, cut)
+            found = remaining_quantiles(laid, start, shares, cut)
         return found[0] if alone else found
 
+    def _laid(self, given: Mapping[str, pl.Series], size: int) -> LaidOut:
+        """Find the curves of all rows."""
+        pool, paths = serving_pool(self._provider, given), self._provider.paths
+        asked = paths[:1] if pool is None else (pool.base, *paths)
+        for key, banded in self._keys:
+            if banded and key in given:
+                _lengths(key, given[key])
+        # hierarchies of one fit give a key the same codes, which are looked up once
+        used = {path: tuple(takewhile(given.__contains__, path.keys)) for path in asked}
+        needed = {(key, path.names[key]): path for path, keys in used.items() for key in keys}
+        made = two_at_a_time(lambda item: _codes(item[1], item[0][0], given[item[0][0]]), needed.items())
+        codes = dict(zip(needed, made, strict=True))
+        places = {
+            path: self._finder(path).places([codes[key, path.names[key]] for key in keys], size)
+            for path, keys in used.items()
+        }
+        if pool is None:
+            return lay_out(paths[0], places[paths[0]])
+        known = np.zeros(size, dtype=np.bool_)
+        for (key, _), code in codes.items():
+            if key == "developer":
+                known |= code != UNSEEN
+        return lay_out_pool(pool, paths, [places[path] for path in asked], known)
+
     def _finder(self, path: PathModel) -> Finder:
-        if path.keys not in self._finders:
-            self._finders[path.keys] = Finder(path)
-        return self._finders[path.keys]
+        if path not in self._finders:
+            self._finders[path] = Finder(path)
+        return self._finders[path]
 
     def _cut(self, tool_class: pl.Series | None, limit: NDArray[np.float64]) -> Cut:
         import polars as pl
@@ -221,9 +238,8 @@ class Forecaster:
         return Cut(limits, mass.to_numpy())
 
 
-def _begin(paths: Sequence[PathModel], key: str, value: Value) -> Value:
-    path = next(path for path in paths if key in path.keys)
-    band = code_of(path, key, value)
+def _begin(key: str, value: Value) -> Value:
+    band = band_code(key, value)
     return None if band == 0 else 0.0 if band == 1 else BAND_EDGES[band - 2]
 
 
@@ -253,18 +269,24 @@ def _some(values: float | Sequence[float]) -> tuple[list[float], bool]:
     return found.ravel().tolist(), found.ndim == 0
 
 
+def _lengths(key: str, values: pl.Series) -> NDArray[np.float64]:
+    """Give the lengths of earlier pauses, NaN where there was none."""
+    import polars as pl
+
+    if not (values.dtype.is_numeric() or values.dtype == pl.Null):
+        raise UsageError(f"batch: {key} is the seconds of earlier pauses, as numbers, missing where there was none")
+    seconds = values.cast(pl.Float64).to_numpy()
+    if (seconds < 0).any():
+        raise UsageError(f"batch: {key} is below 0 s")
+    return seconds
+
+
 def _codes(path: PathModel, key: str, values: pl.Series) -> NDArray[np.int32]:
     """Give the code of each row; the text is looked up by polars, in a table made once per call."""
     import polars as pl
 
     if key in BANDED:
-        if not (values.dtype.is_numeric() or values.dtype == pl.Null):
-            raise UsageError(
-                f"batch: {key} is the seconds of an earlier pause, as numbers, missing where there was none"
-            )
-        seconds = values.cast(pl.Float64).to_numpy()
-        if (seconds < 0).any():
-            raise UsageError(f"batch: {key} is below 0 s")
+        seconds = _lengths(key, values)
         band = 1 + np.searchsorted(BAND_EDGES, seconds, side="right")
         return np.where(np.isnan(seconds), 0, band).astype(np.int32)
     book = code_book(path, key)

@@ -16,19 +16,30 @@ from tracestat.durations import Rows, Selection, select
 from tracestat.durations.forecast_limits import forecast_limits
 from tracestat.errors import TracestatError, UsageError
 from tracestat.forecast.grid import Grid, forecast_grid
-from tracestat.forecast.keys import PATHS, check_path
-from tracestat.forecast.model import AskedLimit, Dependence, ForecastModel, PathModel, ProviderModel, path_model
+from tracestat.forecast.keys import PATHS, POOL_BASE, check_path
+from tracestat.forecast.model import (
+    AskedLimit,
+    Dependence,
+    ForecastModel,
+    PathModel,
+    PooledPaths,
+    ProviderModel,
+    path_model,
+)
+from tracestat.forecast.pool import fit_pool
 from tracestat.forecast.rows import PauseRows
 from tracestat.forecast.storage import read_model, write_model
 from tracestat.forecast.storage_table import compacted
-from tracestat.forecast.tree import fit_tree
+from tracestat.forecast.tree import ForecastTree, fit_tree
 from tracestat.results import (
     ForecastDependence,
     ForecastFit,
     ForecastLevel,
     ForecastLimit,
     ForecastPath,
+    ForecastPool,
     ForecastProvider,
+    PoolWeight,
 )
 from tracestat.survival.bins import deadline_window
 
@@ -61,15 +72,16 @@ def fit_forecast(
     trace, where, since, until, tz, rows
         As for :func:`tracestat.hazard`; the unit is the pause.
     keys : str or sequence of str, optional
-        Keys known when a pause starts, from the top. Default: the hierarchies of `tracestat.forecast.keys.PATHS`.
+        Keys known when a pause starts, from the top. Default: the hierarchies of `tracestat.forecast.keys.PATHS`, and
+        how far each of them is believed where they are asked together (`tracestat.forecast.pool`).
     atoms : sequence of float, optional
         Deadlines (seconds) with bins of their own, in place of those known of each provider.
 
     Returns
     -------
     ForecastModel
-        For each provider a hierarchy per path of keys, one of the rounds with a single call, what became of asked
-        limits, and how far the calls of one round end together.
+        For each provider a hierarchy per path of keys and their pool, one of the rounds with a single call, what became
+        of asked limits, and how far the calls of one round end together.
 
     Raises
     ------
@@ -109,7 +121,7 @@ def fitted_forecast(
     Parameters
     ----------
     progress : callable, optional
-        Called with (hierarchies done, hierarchies in all).
+        Called with (hierarchies done, hierarchies in all); a pool counts as one.
     """
     paths = PATHS if keys is None else (check_path(keys),)
     times = None if atoms is None else _checked(atoms)
@@ -123,24 +135,33 @@ def fitted_forecast(
         )
     limits, untold = _limits(opened, selection)
     providers = {}
-    done, total = 0, len(parts) * (len(paths) + 1)
+    done, total = 0, len(parts) * (len(paths) + 1 + (keys is None))
 
-    def fitted(some: PauseRows, path: Sequence[str], grid: Grid) -> PathModel:
+    def step() -> None:
         nonlocal done
-        made = compacted(path_model(fit_tree(some, path, grid), some))
         done += 1
         if progress is not None:
             progress(done, total)
+
+    def fitted(some: PauseRows, path: Sequence[str], grid: Grid) -> ForecastTree:
+        made = fit_tree(some, path, grid)
+        step()
         return made
 
     for name, part in parts.items():
         grid = _grid(name, times)
         alone = part.take(part.codes["n_calls"] == _code(part, "n_calls", "1"))
+        trees = [fitted(part, path, grid) for path in paths]
+        pool = None
+        if keys is None:
+            pool = _pool(part, grid, trees)
+            step()
         providers[name] = ProviderModel(
-            paths=tuple(fitted(part, path, grid) for path in paths),
-            single=fitted(alone, paths[0], grid) if alone.size else None,
+            paths=tuple(_kept(tree, part) for tree in trees),
+            single=_kept(fitted(alone, paths[0], grid), alone) if alone.size else None,
             limits=limits.get(name, ()),
-            notes=_notes(part, alone, paths, untold.get(name, 0)),
+            notes=_notes(part, alone, paths, pool, untold.get(name, 0)),
+            pool=pool,
         )
     single = {name: provider.single for name, provider in providers.items() if provider.single is not None}
     dependence = dependence_of(opened, selection, single)
@@ -237,6 +258,16 @@ def _grid(provider: str, atoms: Sequence[float] | None) -> Grid:
     return forecast_grid([deadline_window(t, overhead) for t in (known if atoms is None else atoms)])
 
 
+def _kept(tree: ForecastTree, rows: PauseRows) -> PathModel:
+    return compacted(path_model(tree, rows))
+
+
+def _pool(rows: PauseRows, grid: Grid, trees: Sequence[ForecastTree]) -> PooledPaths:
+    """Find how far each of the fitted hierarchies is to be believed."""
+    pool = fit_pool(rows, POOL_BASE, [tree.keys for tree in trees], grid, trees=trees)
+    return PooledPaths(_kept(pool.base, rows), pool.seen, pool.unseen, pool.held_out)
+
+
 def _code(rows: PauseRows, key: str, value: str) -> int:
     """Give the code of a value; -1 where no row has it."""
     return rows.names[key].index(value) if value in rows.names[key] else -1
@@ -265,7 +296,9 @@ def _limit(tool_class: str | None, ended: int, reached: int) -> AskedLimit:
     return AskedLimit(tool_class, ended, reached, (ended + 0.5) / (reached + 1))
 
 
-def _notes(rows: PauseRows, alone: PauseRows, paths: Sequence[Sequence[str]], untold: int) -> tuple[str, ...]:
+def _notes(
+    rows: PauseRows, alone: PauseRows, paths: Sequence[Sequence[str]], pool: PooledPaths | None, untold: int
+) -> tuple[str, ...]:
     """Say what a reader must know of a provider's fit."""
     from tracestat.charts.words import counted
 
@@ -278,12 +311,12 @@ def _notes(rows: PauseRows, alone: PauseRows, paths: Sequence[Sequence[str]], un
     empty = [key for key in dict.fromkeys(k for path in paths for k in path) if rows.names[key] == (None,)]
     if empty:
         notes.append(f"no value of {', '.join(empty)} is known here: no difference by it")
+    if pool is not None and not pool.held_out[0]:
+        notes.append("too few sessions to weigh the hierarchies by held-out rows: they share the weight equally")
     if not alone.size:
         notes.append("no round with a single call: nothing can be said of several calls side by side")
     if untold:
-        notes.append(
-            f"asked limits known only of calls that ended on them ({untold:,}): no share that ends there"
-        )
+        notes.append(f"asked limits known only of calls that ended on them ({untold:,}): no share that ends there")
     return tuple(notes)
 
 
@@ -296,9 +329,21 @@ def _told(name: str, model: ProviderModel) -> ForecastProvider:
             *(_told_path(path, "all") for path in model.paths),
             *([] if model.single is None else [_told_path(model.single, "single")]),
         ),
+        pool=None if model.pool is None else _told_pool(model.paths, model.pool),
         limits=tuple(ForecastLimit(**_fields(limit)) for limit in model.limits),
         dependence=None if model.dependence is None else ForecastDependence(**_fields(model.dependence)),
         notes=model.notes,
+    )
+
+
+def _told_pool(paths: Sequence[PathModel], pool: PooledPaths) -> ForecastPool:
+    """Say how far each hierarchy is believed, the base last."""
+    every = [path.keys for path in paths] + [pool.base.keys]
+    weights = [(*some, 1 - sum(some)) for some in (pool.seen, pool.unseen)]
+    return ForecastPool(
+        weights=tuple(PoolWeight(keys=keys, seen=s, unseen=u) for keys, s, u in zip(every, *weights, strict=True)),
+        rows_seen=pool.held_out[0],
+        rows_unseen=pool.held_out[1],
     )
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 
-from tracestat.forecast.asking import PathLevel, Value
-from tracestat.forecast.keys import BANDED, HISTORY_KEYS
-from tracestat.forecast.model import ProviderModel
+from tracestat.forecast.asking import PathLevel
+from tracestat.forecast.keys import HISTORY_KEYS
 from tracestat.results import RemainingTime
 
-__all__ = ["far_notes", "level_notes", "path_notes"]
+__all__ = ["far_notes", "history_notes", "level_notes", "unused_notes"]
 
 
 def level_notes(levels: Sequence[PathLevel]) -> list[str]:
@@ -38,23 +37,21 @@ def _words(level: PathLevel) -> str:
     return level.value
 
 
-def path_notes(provider: ProviderModel, used: Sequence[str], keys: Mapping[str, Value]) -> list[str]:
-    """Say what was given in vain, and what would have helped."""
-    notes = []
+def unused_notes(used: Sequence[str], keys: Collection[str]) -> list[str]:
+    """Say what was given in vain."""
     vain = [key for key in keys if key not in used]
-    if vain:
-        notes.append(f"not in the hierarchy that answers ({' > '.join(used)}): {', '.join(vain)}")
-    lacking = [
-        key
-        for path in provider.paths
-        for key in path.keys
-        if key in HISTORY_KEYS and key not in keys and key not in used
-    ]
-    if lacking:
-        name = next(iter(dict.fromkeys(lacking)))
-        none = f", or {name}=none" if name in BANDED else ""
-        notes.append(f"with --key {name}=SECONDS{none} the hierarchy that knows of earlier pauses would answer")
-    return notes
+    return [f"not in the hierarchy that answers ({' > '.join(used)}): {', '.join(vain)}"] if vain else []
+
+
+def history_notes(missing: Sequence[str], keys: Collection[str]) -> list[str]:
+    """Say which history keys would let all hierarchies answer, and which were given in vain."""
+    if not missing:
+        return []
+    vain = [key for key in keys if key in HISTORY_KEYS]
+    asked = f"--key {', '.join(missing)} (seconds, or none)"
+    if not vain:
+        return [f"sharper with {asked}: then the hierarchies that know of earlier pauses answer, too"]
+    return [f"not used without {asked}: {', '.join(vain)}"]
 
 
 def far_notes(told: RemainingTime, elapsed: float, last_seen: float) -> list[str]:

@@ -19,7 +19,7 @@ __all__ = ["draw_forecast_fit"]
 
 _MOST = 12
 _WIDTH, _HEIGHT = 380, 240
-_COLORS = (*COLORS, INK, GREY)
+_COLORS = (*COLORS, INK, GREY, "#8C564B", "#000080")
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 # below, one cannot be told from another
 _DEEPEST = -2000.0

@@ -1,4 +1,4 @@
-"""The chart of ``forecast predict``: the share that still runs, from now on, against the levels above."""
+"""The chart of ``forecast predict``: the share that still runs, from now on, against what it is made of."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def draw_forecast_prediction(result: ForecastPrediction) -> alt.TopLevelMixin:
     """
     import altair as alt
 
-    own = "together" if result.calls else named_level(result.level_used)
+    own = "together" if result.calls else named_level(result.answered_by)
     curves = [(own, result.survival), *((named_level(each.name), each.survival) for each in reversed(result.parents))]
     domain = _domain(result)
     x = time_axis("x", "time from now", domain)

@@ -77,6 +77,8 @@ def forecast_fit_tables(result: ForecastFit, top: int | None) -> list[Table]:
     ]
     last = tables[-1]
     tables[-1] = Table(last.title, last.columns, last.rows, last.caption, (*last.notes, _KAPPA, _PROFILE))
+    if any(p.pool is not None for p in result.providers):
+        tables.append(_pool(result.providers, titled("Weights of the hierarchies where all are asked", head)))
     tables += (
         [_limits(result.providers, titled("Asked limits", head))] if any(p.limits for p in result.providers) else []
     )
@@ -110,6 +112,31 @@ def _levels(path: ForecastPath, title: str) -> Table:
     )
     caption = f"{path_words(path)}; {counted(path.n_rows, 'row')}"
     return Table(title, columns, rows, (caption,))
+
+
+def _pool(providers: Sequence[ForecastProvider], title: str) -> Table:
+    columns = (
+        label_column("provider"),
+        Column("hierarchy", "left", "wrap"),
+        Column("developer\nseen"),
+        Column("not seen"),
+    )
+    rows: list[tuple[str, ...]] = []
+    for provider in providers:
+        if provider.pool is None:
+            continue
+        *members, base = provider.pool.weights
+        for words, each in [*(("", each) for each in members), ("base: ", base)]:
+            path = words + " > ".join(key_words(key) for key in each.keys)
+            rows.append((provider_words(provider), path, f"{each.seen:.2f}", f"{each.unseen:.2f}"))
+        decided = (_decided(provider.pool.rows_seen, "equal"), _decided(provider.pool.rows_unseen, "as seen"))
+        rows.append((provider_words(provider), "decided by held-out rows", *decided))
+    note = "weights of the differences from the base on the log-odds scale; the base has what they leave of 1"
+    return Table(title, columns, tuple(rows), (), (note,))
+
+
+def _decided(rows: int, else_words: str) -> str:
+    return count(rows) if rows else else_words
 
 
 def _limits(providers: Sequence[ForecastProvider], title: str) -> Table:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from tracestat.charts.captions import key_words, titled
 from tracestat.charts.table import Column, Table, label_column
 from tracestat.charts.words import MISSING, count, counted, percent, plain, seconds, shorten
-from tracestat.results import AtomAhead, ForecastPrediction, LevelAnswer, RemainingTime
+from tracestat.forecast.keys import HISTORY_KEYS
+from tracestat.results import AtomAhead, ForecastPrediction, LevelAnswer, PoolAnswer, RemainingTime
 
 __all__ = ["about", "key_line", "named_level", "prediction_tables", "window_words"]
 
@@ -18,7 +19,7 @@ _FAR = "*"
 
 
 def named_level(name: str) -> str:
-    """Give a level as words; the one of everything is called by what it holds.
+    """Give a level, or what a forecast is compared with, as words; the level of everything is called by what it holds.
 
     Examples
     --------
@@ -46,7 +47,7 @@ def _value(value: str | float | None) -> str:
 
 
 def _unit(name: str, value: str | float | None) -> str:
-    return " s" if name.startswith("previous") and isinstance(value, float | int) else ""
+    return " s" if name in HISTORY_KEYS and isinstance(value, float | int) else ""
 
 
 def about(result: ForecastPrediction) -> list[str]:
@@ -63,11 +64,18 @@ def about(result: ForecastPrediction) -> list[str]:
     provider = plain(result.provider) or "(none)"
     only = f", where {plain(head.where)}" if head.where else ""
     kind = "rounds of one call" if result.calls else "pauses"
+    by = _path_words(result.path)
+    if result.pool is not None:
+        by = f"pool of {counted(len(result.pool.members), 'hierarchy', 'hierarchies')}"
     lines.append(
-        f"model: provider {provider}, {' > '.join(key_words(key) for key in result.path)}; fitted on "
+        f"model: provider {provider}, {by}; fitted on "
         f"{count(result.n_rows)} {kind} of {plain(head.trace.path)} ({head.rows} rows{only}), {head.clock} clock"
     )
     return lines
+
+
+def _path_words(keys: Sequence[str]) -> str:
+    return " > ".join(key_words(key) for key in keys)
 
 
 def prediction_tables(result: ForecastPrediction, top: int | None) -> list[Table]:
@@ -75,8 +83,10 @@ def prediction_tables(result: ForecastPrediction, top: int | None) -> list[Table
     tables = [_answer(result)]
     if result.calls:
         tables.append(_calls(result, _CALLS if top is None else top))
+    elif result.pool is not None:
+        tables += [_pool(result.pool), _levels(result.weights, "The first hierarchy, at this elapsed time")]
     else:
-        tables.append(_levels(result.weights))
+        tables.append(_levels(result.weights, "Who answers, at this elapsed time"))
     tables.append(_curve(result))
     if result.atoms:
         tables.append(_ahead(result.atoms))
@@ -89,7 +99,7 @@ def prediction_tables(result: ForecastPrediction, top: int | None) -> list[Table
 
 def _answer(result: ForecastPrediction) -> Table:
     title = f"Remaining time after {_waited(result.elapsed)}" if result.elapsed else "Time until the return"
-    rows = [_numbers(named_level(result.level_used), result.remaining)]
+    rows = [_numbers(named_level(result.answered_by), result.remaining)]
     notes = []
     if result.dependence is not None:
         found = result.dependence
@@ -120,7 +130,30 @@ def _numbers(name: str, told: RemainingTime) -> tuple[str, ...]:
     return (name, *(f"{seconds(getattr(told, one))}{_FAR if one in told.extrapolated else ''}" for one in shown))
 
 
-def _levels(levels: Sequence[LevelAnswer]) -> Table:
+def _pool(pool: PoolAnswer) -> Table:
+    columns = (
+        Column("hierarchy", "left", "wrap"),
+        Column("who answers", "left"),
+        Column("rows\nlike it"),
+        Column("weight"),
+        Column("50 %\nalone"),
+    )
+    rows = tuple(
+        (
+            f"{words}{_path_words(each.keys)}",
+            named_level(each.level_used),
+            f"{next(level.reached for level in reversed(each.levels) if level.seen):,.1f}",
+            f"{each.weight:.2f}",
+            seconds(each.q50),
+        )
+        for words, each in [*(("", each) for each in pool.members), ("base: ", pool.base)]
+    )
+    who = "a developer the model knows" if pool.developer_seen else "a developer the model does not know, or none given"
+    note = "weights of the differences from the base on the log-odds scale; the base has what they leave of 1"
+    return Table("The hierarchies that answer together", columns, rows, (f"weights for {who}",), (note,))
+
+
+def _levels(levels: Sequence[LevelAnswer], title: str) -> Table:
     columns = (
         Column("level", "left"),
         Column("value", "left", "shorten"),
@@ -141,7 +174,7 @@ def _levels(levels: Sequence[LevelAnswer]) -> Table:
         for each in levels
     )
     note = "rows like it: that lasted as long, discounted for what they share; own weight: against all levels above it"
-    return Table("Who answers, at this elapsed time", columns, rows, (), (note,))
+    return Table(title, columns, rows, (), (note,))
 
 
 def _calls(result: ForecastPrediction, most: int) -> Table:
@@ -166,8 +199,8 @@ def _curve(result: ForecastPrediction) -> Table:
     curves = {"still running": dict(result.survival)}
     if result.parents:
         last = result.parents[-1]
-        name = "if independent" if result.calls else f"{named_level(last.name)} alone"
-        curves[name] = dict(last.survival)
+        alone = named_level(last.name) if result.pool is not None else f"{named_level(last.name)} alone"
+        curves["if independent" if result.calls else alone] = dict(last.survival)
     times = [t for t in _AHEAD if all(t in curve for curve in curves.values())]
     columns = (Column("", "left"), *(Column(seconds(t)) for t in times))
     rows = tuple((name, *(percent(curve[t]) for t in times)) for name, curve in curves.items())

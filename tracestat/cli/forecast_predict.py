@@ -22,7 +22,7 @@ Keys = Annotated[
         "--key",
         metavar="KEY=VALUE",
         help="What is known of the pause, as tool_class=shell; may be given several times. command_skeleton is the "
-        "tool's name where it runs no command; previous the seconds of the last pause of that command, or none.",
+        "tool's name where it runs no command. What earlier pauses took: see above.",
     ),
 ]
 WaitedFor = Annotated[
@@ -65,7 +65,16 @@ def predict_command(
     """Forecast how much longer a pause lasts, by a model that forecast fit made.
 
     Quantiles and mean of the remaining time, which level of the model answers how far, and the deadlines ahead.
-    """
+
+    Earlier pauses, ended before this one began, in seconds (none: there was none); with all of them the forecast is
+    sharpest:
+
+    \b
+      recent                of this command and developer: mean of the last five
+      previous              of this command and developer: the last one
+      previous_in_class     of this tool class and developer: the last one
+      previous_in_session   of this tool in this session: the last one
+    """  # noqa: D301  the character itself keeps typer from folding the lines
     check_output(output, (model,))
     import tracestat
 

@@ -1,8 +1,8 @@
-"""Asking a model about one pause: which path serves, what its keys mean to it, and which level answers how far."""
+"""Asking one hierarchy about one pause: what its keys mean to it, and which level answers how far."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tracestat.errors import UsageError
 from tracestat.forecast.curves import curves_of
-from tracestat.forecast.keys import BANDED, HISTORY_KEYS, band_of
+from tracestat.forecast.keys import BANDED, band_of
 from tracestat.forecast.maximum import maximum_log_survival
 from tracestat.forecast.model import PathModel, ProviderModel
 from tracestat.forecast.remaining import RemainingLaw, remaining_law
@@ -23,7 +23,7 @@ __all__ = [
     "PathLevel",
     "Value",
     "answer_path",
-    "choose_path",
+    "band_code",
     "code_book",
     "code_of",
     "law_of_round",
@@ -35,21 +35,6 @@ Value = str | float | None
 # how a text says that a key has no value
 NONE = "none"
 UNSEEN = -1
-
-
-def choose_path(provider: ProviderModel, given: Collection[str]) -> PathModel:
-    """Give the last path all of whose history keys were given, else the first.
-
-    Parameters
-    ----------
-    provider : ProviderModel
-    given : collection of str
-        Keys that were given, also those whose value is None.
-    """
-    for path in reversed(provider.paths):
-        if all(key in given for key in path.keys if key in HISTORY_KEYS):
-            return path
-    return provider.paths[0]
 
 
 def code_book(path: PathModel, key: str) -> dict[str | None, int]:
@@ -80,7 +65,7 @@ def code_of(path: PathModel, key: str, value: Value) -> int:
     key : str
         One of its keys.
     value : str, float or None
-        None for "has none"; for `previous` the seconds that the earlier pause took, None where there was none.
+        None for "has none"; for a history key the seconds of earlier pauses, None where there was none.
 
     Raises
     ------
@@ -88,13 +73,24 @@ def code_of(path: PathModel, key: str, value: Value) -> int:
         A length that is no number of seconds from 0 on.
     """
     if key in BANDED:
-        return band_of(_length(key, value))
+        return band_code(key, value)
     text = value if value is None or isinstance(value, str) else repr(float(value)).removesuffix(".0")
     return code_book(path, key).get(text, UNSEEN)
 
 
+def band_code(key: str, value: Value) -> int:
+    """Give the band of a history key: the same in every hierarchy.
+
+    Raises
+    ------
+    UsageError
+        As for :func:`code_of`.
+    """
+    return band_of(_length(key, value))
+
+
 def _length(key: str, value: Value) -> float | None:
-    """Read the length of an earlier pause; not a number is what a frame has where there was none."""
+    """Read the length of earlier pauses; not a number is what a frame has where there was none."""
     if value is None or value == NONE or (isinstance(value, float) and isnan(value)):
         return None
     try:
@@ -102,7 +98,7 @@ def _length(key: str, value: Value) -> float | None:
     except ValueError:
         number = -1.0
     if not number >= 0:
-        raise UsageError(f"{key}={value}: give the seconds of an earlier pause, or {NONE} where there was none")
+        raise UsageError(f"{key}={value}: give the seconds of earlier pauses, or {NONE} where there was none")
     return number
 
 

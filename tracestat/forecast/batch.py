@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,11 +17,21 @@ from tracestat.forecast.nesting import Level
 from tracestat.forecast.shrinkage import root_hazards, shrunk
 from tracestat.survival.threads import two_at_a_time
 
-__all__ = ["Cut", "Finder", "lay_out", "remaining_quantiles", "remaining_survival"]
+__all__ = [
+    "Cut",
+    "Finder",
+    "LaidOut",
+    "LaidPath",
+    "hazards_asked",
+    "lay_out",
+    "remaining_quantiles",
+    "remaining_survival",
+]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Codes = NDArray[np.int32]
+Part: TypeAlias = "slice | Rows"
 # rows of a block: its arrays stay in the cache of a core
 _BLOCK = 1 << 15
 # the largest table of (parent, code) pairs; above it a search answers
@@ -42,19 +53,20 @@ class Finder:
             _Pairs(level, above) for level, above in zip(path.nesting.levels, sizes[:-1], strict=True) if level.size
         ]
 
-    def places(self, codes: Sequence[Codes]) -> Rows:
+    def places(self, codes: Sequence[Codes], size: int) -> Rows:
         """Find the places of rows, the root at 0 and then level by level as in :class:`ForecastTree`.
 
         Parameters
         ----------
         codes : sequence of ndarray of int, each of shape (N,)
             One per key from the top, -1 for a value never seen; may be fewer than the keys.
+        size : int
+            The N.
 
         Returns
         -------
         ndarray of int, shape (N,)
         """
-        size = codes[0].size if codes else 0
         out = np.empty(size, dtype=np.intp)
 
         def block(start: int) -> None:
@@ -91,7 +103,48 @@ class _Pairs:
         return found
 
 
-def lay_out(path: PathModel, places: Rows) -> tuple[Curves, Rows]:
+class LaidOut(Protocol):
+    """The curves of N rows, a block at a time."""
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+
+    @property
+    def block(self) -> int:
+        """Rows of a block."""
+
+    def part(self, begin: int) -> tuple[Part, Curves, Rows]:
+        """Give the rows of the block that begins there, their curves, and which of these each one has."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LaidPath:
+    """The curves of one hierarchy that rows ask for.
+
+    Attributes
+    ----------
+    curves : Curves
+    which : ndarray of int, shape (N,)
+        The curve of each row.
+    """
+
+    curves: Curves
+    which: Rows
+    block: int = _BLOCK
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return int(self.which.size)
+
+    def part(self, begin: int) -> tuple[Part, Curves, Rows]:
+        """Give the rows of a block: curves are shared by all of them."""
+        part = slice(begin, begin + self.block)
+        return part, self.curves, self.which[part]
+
+
+def lay_out(path: PathModel, places: Rows) -> LaidPath:
     """Make the curves that rows ask for, and no others.
 
     Parameters
@@ -99,12 +152,24 @@ def lay_out(path: PathModel, places: Rows) -> tuple[Curves, Rows]:
     path : PathModel
     places : ndarray of int, shape (N,)
         Of :meth:`Finder.places`.
+    """
+    hazards, which = hazards_asked(path, places)
+    return LaidPath(curves_of(path.grid, hazards, path.alpha), which)
+
+
+def hazards_asked(path: PathModel, places: Rows) -> tuple[Array, Rows]:
+    """Give the hazards of the nodes that rows ask for, and of no others.
+
+    Parameters
+    ----------
+    path, places
+        As for :func:`lay_out`.
 
     Returns
     -------
-    curves : Curves
+    hazards : ndarray, shape (n, J)
     which : ndarray of int, shape (N,)
-        The curve of each row.
+        Row of ``hazards`` of each.
     """
     levels = path.nesting.levels
     starts = np.cumsum([0, 1, *(level.size for level in levels)])
@@ -127,7 +192,7 @@ def lay_out(path: PathModel, places: Rows) -> tuple[Curves, Rows]:
         row_above = np.cumsum(needed[i]) - 1
         asked = wanted[starts[i] + nodes]
         hazards[number[starts[i] + nodes[asked]]] = above[asked]
-    return curves_of(path.grid, hazards, path.alpha), number[places]
+    return hazards, number[places]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,7 +210,7 @@ class Cut:
     limit: Array
     mass: Array
 
-    def drop(self, elapsed: Array, part: slice) -> tuple[Array, Array]:
+    def drop(self, elapsed: Array, part: Part) -> tuple[Array, Array]:
         """Give limits that lie ahead (else infinity), and by how much ln S falls at each."""
         ahead = self.limit[part] > elapsed
         limit = np.where(ahead, self.limit[part], np.inf)
@@ -153,16 +218,13 @@ class Cut:
             return limit, np.where(np.isfinite(limit), np.log1p(-self.mass[part]), 0.0)
 
 
-def remaining_quantiles(
-    curves: Curves, which: Rows, elapsed: ArrayLike, p: Sequence[float], cut: Cut | None = None
-) -> Array:
+def remaining_quantiles(laid: LaidOut, elapsed: ArrayLike, p: Sequence[float], cut: Cut | None = None) -> Array:
     """Give quantiles of the remaining time.
 
     Parameters
     ----------
-    curves : Curves
-    which : ndarray of int, shape (N,)
-        Curve of each row.
+    laid : LaidOut
+        The curves of N rows.
     elapsed : array_like, shape (N,) or ()
         Seconds.
     p : sequence of float
@@ -175,8 +237,8 @@ def remaining_quantiles(
         Seconds from now.
     """
 
-    def answer(part: slice, start: Array, out: Array) -> None:
-        rows = which[part]
+    def answer(part: Part, curves: Curves, rows: Rows, start: Array) -> Array:
+        out = np.empty((len(p), rows.size))
         if cut is not None:
             limit, drop = cut.drop(start, part)
             # a row without a limit is asked at the start, where no drop follows
@@ -195,18 +257,17 @@ def remaining_quantiles(
                     later = curves.quantile(rows[after], rest, start[after])
                     found[after] = np.maximum(later, limit[after])
             out[k] = found - start
+        return out
 
-    return _in_blocks(answer, which, elapsed, len(p))
+    return _in_blocks(answer, laid, elapsed, len(p))
 
 
-def remaining_survival(
-    curves: Curves, which: Rows, elapsed: ArrayLike, horizon: Sequence[float], cut: Cut | None = None
-) -> Array:
+def remaining_survival(laid: LaidOut, elapsed: ArrayLike, horizon: Sequence[float], cut: Cut | None = None) -> Array:
     """Give the share that still runs some time from now.
 
     Parameters
     ----------
-    curves, which, elapsed, cut
+    laid, elapsed, cut
         As for :func:`remaining_quantiles`.
     horizon : sequence of float
         k times from now, seconds.
@@ -216,8 +277,8 @@ def remaining_survival(
     ndarray, shape (k, N)
     """
 
-    def answer(part: slice, start: Array, out: Array) -> None:
-        rows = which[part]
+    def answer(part: Part, curves: Curves, rows: Rows, start: Array) -> Array:
+        out = np.empty((len(horizon), rows.size))
         now = curves.log_survival_at(rows, start)
         for k, ahead in enumerate(horizon):
             fall = curves.log_survival_at(rows, start + ahead) - now
@@ -225,19 +286,22 @@ def remaining_survival(
                 limit, drop = cut.drop(start, part)
                 fall = np.where(start + ahead >= limit, fall + drop, fall)
             out[k] = np.exp(fall)
+        return out
 
-    return _in_blocks(answer, which, elapsed, len(horizon))
+    return _in_blocks(answer, laid, elapsed, len(horizon))
 
 
-def _in_blocks(answer: Callable[[slice, Array, Array], None], which: Rows, elapsed: ArrayLike, n_answers: int) -> Array:
-    start = np.broadcast_to(np.asarray(elapsed, dtype=np.float64), which.shape)
-    out = np.empty((n_answers, which.size))
+def _in_blocks(
+    answer: Callable[[Part, Curves, Rows, Array], Array], laid: LaidOut, elapsed: ArrayLike, n_answers: int
+) -> Array:
+    start = np.broadcast_to(np.asarray(elapsed, dtype=np.float64), (laid.size,))
+    out = np.empty((n_answers, laid.size))
 
     def block(begin: int) -> None:
-        part = slice(begin, begin + _BLOCK)
+        part, curves, rows = laid.part(begin)
         # far out in the tail the power law inside the last bin, which is not used there, would overflow
         with np.errstate(over="ignore"):
-            answer(part, start[part], out[:, part])
+            out[:, part] = answer(part, curves, rows, start[part])
 
-    two_at_a_time(block, range(0, which.size, _BLOCK))
+    two_at_a_time(block, range(0, laid.size, laid.block))
     return out

@@ -20,7 +20,7 @@ from tracestat.forecast.rows import PauseRows
 from tracestat.forecast.shrinkage import root_hazards, shrunk
 from tracestat.forecast.tree import ForecastTree
 
-__all__ = ["AskedLimit", "Dependence", "ForecastModel", "PathModel", "ProviderModel", "path_model"]
+__all__ = ["AskedLimit", "Dependence", "ForecastModel", "PathModel", "PooledPaths", "ProviderModel", "path_model"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,6 +85,27 @@ class PathModel:
         return tuple(q[0] for q in made)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PooledPaths:
+    """How far each hierarchy of a provider is believed where all of them are asked, see `tracestat.forecast.pool`.
+
+    Attributes
+    ----------
+    base : PathModel
+        Hierarchy that the others are compared with.
+    seen, unseen : tuple of float
+        Weight of each hierarchy of `ProviderModel.paths` for a developer whose name the model has, and for any other;
+        the base has what is left of 1, which may be below 0.
+    held_out : tuple of (int, int)
+        Rows that decided ``seen`` and ``unseen``; 0 where there were too few to hold out.
+    """
+
+    base: PathModel
+    seen: tuple[float, ...]
+    unseen: tuple[float, ...]
+    held_out: tuple[int, int]
+
+
 @dataclass(frozen=True, slots=True)
 class AskedLimit:
     """What became of calls that asked for a limit and still ran when it came.
@@ -136,7 +157,7 @@ class ProviderModel:
     Attributes
     ----------
     paths : tuple of PathModel
-        The first serves wherever nothing is known of earlier pauses; a later one where all its history keys are given.
+        The first serves alone wherever something of earlier pauses is not known.
     single : PathModel or None
         Hierarchy of the rounds with one call: the law of a member of a round with several.
     limits : tuple of AskedLimit
@@ -144,6 +165,8 @@ class ProviderModel:
     dependence : Dependence or None
     notes : tuple of str
         What a reader must know of the fit.
+    pool : PooledPaths or None
+        How the hierarchies answer together, where there are several.
     """
 
     paths: tuple[PathModel, ...]
@@ -151,6 +174,7 @@ class ProviderModel:
     limits: tuple[AskedLimit, ...] = ()
     dependence: Dependence | None = None
     notes: tuple[str, ...] = ()
+    pool: PooledPaths | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from tracestat.forecast.rows import PauseRows
 from tracestat.forecast.splits import developer_folds
 from tracestat.forecast.tree import ForecastTree, fit_tree
 
-__all__ = ["Pool", "fit_pool", "fit_weights", "log_odds", "pooled_forecast", "pooled_hazards"]
+__all__ = ["Pool", "fit_pool", "fit_weights", "hazards_of_odds", "log_odds", "pooled_forecast", "pooled_hazards"]
 
 Array = NDArray[np.float64]
 _EDGE = 1e-9
@@ -103,7 +103,18 @@ def pooled_hazards(base: Array, members: Sequence[Array], weights: Sequence[floa
     total = start.copy()
     for member, weight in zip(members, weights, strict=True):
         total += weight * (log_odds(member) - start)
-    return np.asarray(np.clip(1 / (1 + np.exp(-total)), _EDGE, 1 - _EDGE))
+    return hazards_of_odds(total)
+
+
+def hazards_of_odds(odds: Array) -> Array:
+    """Give q of ln q/(1 - q), cut to [1e-9, 1 - 1e-9].
+
+    Examples
+    --------
+    >>> hazards_of_odds(np.array([0.0])).tolist()
+    [0.5]
+    """
+    return np.asarray(np.clip(1 / (1 + np.exp(-odds)), _EDGE, 1 - _EDGE))
 
 
 def fit_weights(

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from tracestat.errors import TracestatError, UsageError
 from tracestat.forecast.keys import BANDED, band_labels
-from tracestat.forecast.model import ForecastModel, ProviderModel
-from tracestat.forecast.storage_head import FORMAT, Head, decode_head, encode_head, head_of
+from tracestat.forecast.model import ForecastModel, PooledPaths, ProviderModel
+from tracestat.forecast.storage_head import FORMAT, Head, decode_head, encode_head, head_of, hierarchies
 from tracestat.forecast.storage_table import LevelRows, compacted, level_rows, path_from
 from tracestat.replacing import replacing
 
@@ -102,6 +102,7 @@ def _compact(model: ForecastModel) -> ForecastModel:
                 each,
                 paths=tuple(compacted(path) for path in each.paths),
                 single=None if each.single is None else compacted(each.single),
+                pool=None if each.pool is None else replace(each.pool, base=compacted(each.pool.base)),
             )
             for name, each in model.providers.items()
         },
@@ -111,7 +112,7 @@ def _compact(model: ForecastModel) -> ForecastModel:
 def _pieces(model: ForecastModel) -> Iterator[tuple[Place, LevelRows]]:
     """Give the levels of a model in the order of its file, each with its provider, hierarchy and depth."""
     for place, each in enumerate(model.providers.values()):
-        for number, path in enumerate([*each.paths, *([] if each.single is None else [each.single])]):
+        for number, (_, path) in enumerate(hierarchies(each)):
             for depth, rows in enumerate(level_rows(path)):
                 yield (place, number, depth), rows
 
@@ -312,13 +313,17 @@ def _model(head: Head, levels: Sequence[LevelRows]) -> ForecastModel:
     rest = iter(levels)
     for each in head.providers:
         paths = [path_from(path, [next(rest) for _ in range(1 + len(path.keys))]) for path in each.paths]
-        single = paths.pop() if each.paths[-1].single else None
+        single = paths.pop() if each.paths[-1].role == "single" else None
+        pool = None
+        if each.pool is not None:
+            pool = PooledPaths(paths.pop(), each.pool.seen, each.pool.unseen, each.pool.held_out)
         providers[each.provider] = ProviderModel(
             paths=tuple(paths),
             single=single,
             limits=each.asked_limits(),
             dependence=each.calls_together(),
             notes=each.notes,
+            pool=pool,
         )
     named = {f.name: getattr(head, f.name) for f in fields(ForecastModel) if f.name != "providers"}
     return ForecastModel(providers=providers, **named)

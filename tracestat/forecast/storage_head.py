@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -15,17 +15,19 @@ from tracestat.errors import TracestatError, UsageError
 from tracestat.forecast.grid import Grid
 from tracestat.forecast.kappa import KappaFit
 from tracestat.forecast.keys import check_path
-from tracestat.forecast.model import AskedLimit, Dependence, ForecastModel, PathModel
+from tracestat.forecast.model import AskedLimit, Dependence, ForecastModel, PathModel, ProviderModel
 
 __all__ = [
     "FORMAT",
     "VERSION",
     "Head",
     "PathHead",
+    "PoolHead",
     "ProviderHead",
     "decode_head",
     "encode_head",
     "head_of",
+    "hierarchies",
     "kappas_of",
 ]
 
@@ -33,9 +35,14 @@ FORMAT: Final = "tracestat.forecast"
 VERSION: Final = 1
 # of untrusted input: far above what a fit gives
 _MOST_PROVIDERS, _MOST_PATHS, _MOST_KEYS, _MOST_EDGES, _MOST_PROFILE = 64, 16, 32, 1024, 1024
+_MOST_WEIGHT = 1.5
 
 Count = Annotated[int, Meta(ge=0, le=2**53)]
 Pair = tuple[float, float]
+Weight = Annotated[float, Meta(ge=0, le=_MOST_WEIGHT)]
+# a hierarchy of all rounds, the base of the pool of those, or a hierarchy of the rounds of one call; in this order
+Role: TypeAlias = Literal["path", "base", "single"]
+_ROLES: Final[tuple[Role, ...]] = ("path", "base", "single")
 
 
 class _KappaHead(msgspec.Struct, forbid_unknown_fields=True):
@@ -46,10 +53,10 @@ class _KappaHead(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class PathHead(msgspec.Struct, forbid_unknown_fields=True):
-    """One hierarchy; ``sizes`` are the groups of each level of its keys, ``single`` that of rounds of one call."""
+    """One hierarchy; ``sizes`` are the groups of each level of its keys."""
 
     keys: Annotated[tuple[str, ...], Meta(min_length=1, max_length=_MOST_KEYS)]
-    single: bool
+    role: Role
     sizes: Annotated[tuple[Count, ...], Meta(max_length=_MOST_KEYS)]
     edges: Annotated[tuple[float, ...], Meta(min_length=2, max_length=_MOST_EDGES)]
     windows: Annotated[tuple[Pair, ...], Meta(max_length=_MOST_EDGES)]
@@ -86,11 +93,20 @@ class _DependenceHead(msgspec.Struct, forbid_unknown_fields=True):
     note: str | None
 
 
+class PoolHead(msgspec.Struct, forbid_unknown_fields=True):
+    """How the hierarchies are pooled; the base is one of them by itself."""
+
+    seen: Annotated[tuple[Weight, ...], Meta(max_length=_MOST_PATHS)]
+    unseen: Annotated[tuple[Weight, ...], Meta(max_length=_MOST_PATHS)]
+    held_out: tuple[Count, Count]
+
+
 class ProviderHead(msgspec.Struct, forbid_unknown_fields=True):
     """What is known of a provider beside its counts."""
 
     provider: str
     paths: Annotated[tuple[PathHead, ...], Meta(min_length=1, max_length=_MOST_PATHS)]
+    pool: PoolHead | None
     limits: Annotated[tuple[_LimitHead, ...], Meta(max_length=10_000)]
     dependence: _DependenceHead | None
     notes: tuple[str, ...]
@@ -144,13 +160,12 @@ def head_of(model: ForecastModel) -> Head:
     } | {name: getattr(model, name) for name in ("where", "since", "until", "rows", "zone")}
     providers = []
     for name, each in model.providers.items():
-        paths = [_path_head(path, single=False) for path in each.paths]
-        paths += [] if each.single is None else [_path_head(each.single, single=True)]
-        d = each.dependence
+        d, pool = each.dependence, each.pool
         providers.append(
             ProviderHead(
                 provider=name,
-                paths=tuple(paths),
+                paths=tuple(_path_head(path, role) for role, path in hierarchies(each)),
+                pool=None if pool is None else PoolHead(pool.seen, pool.unseen, pool.held_out),
                 limits=tuple(_LimitHead(x.tool_class, x.ended, x.reached, x.mass) for x in each.limits),
                 dependence=None
                 if d is None
@@ -161,10 +176,20 @@ def head_of(model: ForecastModel) -> Head:
     return Head(format=FORMAT, version=VERSION, providers=tuple(providers), **named)
 
 
-def _path_head(path: PathModel, *, single: bool) -> PathHead:
+def hierarchies(provider: ProviderModel) -> list[tuple[Role, PathModel]]:
+    """Give every hierarchy of a provider, in the order of the file."""
+    found: list[tuple[Role, PathModel]] = [("path", path) for path in provider.paths]
+    if provider.pool is not None:
+        found.append(("base", provider.pool.base))
+    if provider.single is not None:
+        found.append(("single", provider.single))
+    return found
+
+
+def _path_head(path: PathModel, role: Role) -> PathHead:
     return PathHead(
         keys=path.keys,
-        single=single,
+        role=role,
         sizes=tuple(level.size for level in path.nesting.levels),
         edges=tuple(path.grid.edges.tolist()),
         windows=path.grid.windows,
@@ -214,8 +239,7 @@ def decode_head(text: bytes) -> Head:
     if len(set(names)) < len(names):
         raise ValueError("a provider stands there twice")
     for each in head.providers:
-        if each.paths[0].single or any(path.single for path in each.paths[:-1]):
-            raise ValueError("the hierarchy of single calls does not come last")
+        _check_roles(each)
         if any(limit.ended > limit.reached for limit in each.limits):
             raise ValueError("more asked limits ended a pause than were reached")
         for path in each.paths:
@@ -229,6 +253,23 @@ def decode_head(text: bytes) -> Head:
         if not all(map(math.isfinite, _numbers(each))):
             raise ValueError("a number is not finite")
     return head
+
+
+def _check_roles(provider: ProviderHead) -> None:
+    """Refuse a provider whose hierarchies are not those of a fit, or whose pool is not one of them."""
+    roles = [path.role for path in provider.paths]
+    n = roles.count("path")
+    if not n or roles != sorted(roles, key=_ROLES.index) or roles.count("single") > 1:
+        raise ValueError("hierarchies are missing, or out of order")
+    pool = provider.pool
+    if roles.count("base") != (pool is not None):
+        raise ValueError("a pool without a base, or a base without a pool")
+    if pool is not None:
+        if not len(pool.seen) == len(pool.unseen) == n:
+            raise ValueError("a pool has not a weight for each of its hierarchies")
+        # hazards are added up bin by bin
+        if any(path.edges != provider.paths[0].edges for path in provider.paths[1 : n + 1]):
+            raise ValueError("the hierarchies of a pool have not the same bins")
 
 
 def _numbers(provider: ProviderHead) -> Iterable[float]:

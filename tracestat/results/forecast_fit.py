@@ -11,7 +11,16 @@ from tracestat.results.base import Result
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["ForecastDependence", "ForecastFit", "ForecastLevel", "ForecastLimit", "ForecastPath", "ForecastProvider"]
+__all__ = [
+    "ForecastDependence",
+    "ForecastFit",
+    "ForecastLevel",
+    "ForecastLimit",
+    "ForecastPath",
+    "ForecastPool",
+    "ForecastProvider",
+    "PoolWeight",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +86,32 @@ class ForecastPath:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PoolWeight:
+    """How far one hierarchy is believed, for a developer whose name the model has and for any other."""
+
+    keys: tuple[str, ...]
+    seen: float
+    unseen: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForecastPool:
+    """How the hierarchies answer together.
+
+    Attributes
+    ----------
+    weights : tuple of PoolWeight
+        Of the hierarchies, and last of the base that they are compared with: what they leave of 1, also below 0.
+    rows_seen, rows_unseen : int
+        Held-out rows that decided the weights; with 0 ``seen`` are equal ones, and ``unseen`` are as ``seen``.
+    """
+
+    weights: tuple[PoolWeight, ...]
+    rows_seen: int
+    rows_unseen: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ForecastLimit:
     """What became of pauses that asked for a limit and still lasted when it came.
 
@@ -127,6 +162,7 @@ class ForecastProvider:
     provider: str | None
     n_rows: int
     paths: tuple[ForecastPath, ...]
+    pool: ForecastPool | None
     limits: tuple[ForecastLimit, ...]
     dependence: ForecastDependence | None
     notes: tuple[str, ...]

@@ -20,11 +20,15 @@ __all__ = [
     "LevelAnswer",
     "LevelCurve",
     "LimitCut",
+    "PoolAnswer",
+    "PoolMember",
     "RemainingTime",
     "RoundDependence",
 ]
 
 Curve = tuple[tuple[float, float], ...]
+# what answers, and what it is compared with, where the hierarchies answer together
+POOL, FIRST, BASE = "pool", "without history", "base"
 QUANTILES = {"q10": 0.1, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q90": 0.9, "q95": 0.95, "q99": 0.99}
 
 
@@ -84,6 +88,48 @@ class LevelAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PoolMember:
+    """One hierarchy of a pool.
+
+    Attributes
+    ----------
+    keys : tuple of str
+        From the top.
+    weight : float
+        Of its difference from the base on the log-odds scale; that of the base is what the others leave of 1.
+    level_used : str
+        Key of the lowest level that was seen; ``provider`` for none.
+    levels : tuple of LevelAnswer
+    q50 : float
+        Median of the remaining time as it would have it alone, seconds from now.
+    """
+
+    keys: tuple[str, ...]
+    weight: float
+    level_used: str
+    levels: tuple[LevelAnswer, ...]
+    q50: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolAnswer:
+    """How the hierarchies answered together.
+
+    Attributes
+    ----------
+    developer_seen : bool
+        Whether the developer was given and the model has the name: what decides the weights.
+    base : PoolMember
+        Hierarchy that the others are compared with.
+    members : tuple of PoolMember
+    """
+
+    developer_seen: bool
+    base: PoolMember
+    members: tuple[PoolMember, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AtomAhead:
     """A deadline, or the limit asked for, that is still to come.
 
@@ -126,7 +172,7 @@ class LimitCut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelCurve:
-    """Survival of the remaining time as another level, or independence, would have it."""
+    """Survival of the remaining time as another level or hierarchy, or independence, would have it."""
 
     name: str
     survival: Curve
@@ -163,9 +209,9 @@ class ForecastPrediction(Result):
     key : mapping of str to (str, float or None)
         What was asked about.
     path : tuple of str
-        Keys of the hierarchy that answers.
+        Keys of the first hierarchy, which answers alone where ``pool`` is None.
     level_used : str
-        Key of the lowest level that was seen; ``provider`` for none, ``calls`` for a round of several.
+        Key of its lowest level that was seen; ``provider`` for none, ``calls`` for a round of several.
     weights : tuple of LevelAnswer
         Of every level of the path; empty for a round of several calls, whose ``calls`` have their own.
     elapsed : float
@@ -176,7 +222,10 @@ class ForecastPrediction(Result):
         Seconds from now, and the share that still runs then; a jump is two points of one time.
     atoms : tuple of AtomAhead
     parents : tuple of LevelCurve
-        What the levels above would say, from the top; for calls, independence.
+        What the levels above would say, from the top; for a pool, its base and the first hierarchy; for calls,
+        independence.
+    pool : PoolAnswer or None
+        What each hierarchy says, where they answer together.
     calls : tuple of CallForecast
     dependence : RoundDependence or None
     n_rows : int
@@ -197,12 +246,18 @@ class ForecastPrediction(Result):
     survival: Curve
     atoms: tuple[AtomAhead, ...]
     parents: tuple[LevelCurve, ...]
+    pool: PoolAnswer | None
     calls: tuple[CallForecast, ...]
     dependence: RoundDependence | None
     n_rows: int
     last_seen: float
     notes: tuple[str, ...]
     command: ClassVar[str] = "forecast_predict"
+
+    @property
+    def answered_by(self) -> str:
+        """The level that answers, or ``pool``."""
+        return self.level_used if self.pool is None else POOL
 
     def to_dict(self) -> dict[str, Json]:
         """Give the machine output, with the one answer as its one group."""
@@ -229,7 +284,7 @@ class ForecastPrediction(Result):
     def _rows(self) -> Iterator[Mapping[str, Any]]:
         named = {"provider": self.provider, **{key: _cell(value) for key, value in self.key.items()}}
         made = {"elapsed": self.elapsed, "unit": self.head.unit, "synthetic": self.head.synthetic}
-        answers = [(self.level_used, self.remaining)]
+        answers = [(self.answered_by, self.remaining)]
         if self.dependence is not None:
             answers.append(("independent calls", self.dependence.independent))
         for level, told in answers:
@@ -242,7 +297,7 @@ class ForecastPrediction(Result):
                 )
             mean = {"p": None, "seconds": told.mean_restricted, "extrapolated": "mean_restricted" in told.extrapolated}
             yield {**named, "part": "mean", "level": level} | mean | made
-        for curve in (LevelCurve(name=self.level_used, survival=self.survival), *self.parents):
+        for curve in (LevelCurve(name=self.answered_by, survival=self.survival), *self.parents):
             for ahead, share in curve.survival:
                 point = {"p": 1 - share, "seconds": ahead, "extrapolated": self.elapsed + ahead > self.last_seen}
                 yield {**named, "part": "survival", "level": curve.name} | point | made

@@ -1,0 +1,1 @@
+"""What was tried: studies that print the tables of the documentation anew."""

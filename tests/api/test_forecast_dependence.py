@@ -18,7 +18,7 @@ from tracestat.durations import select
 from tracestat.durations.forecast import forecast_rows
 from tracestat.durations.forecast_members import forecast_members
 from tracestat.forecast.grid import forecast_grid
-from tracestat.forecast.keys import PATHS
+from tracestat.forecast.keys import HISTORY_KEYS, PATHS
 from tracestat.forecast.model import PathModel, path_model
 from tracestat.forecast.splits import time_split
 from tracestat.forecast.tree import fit_tree
@@ -99,6 +99,15 @@ def test_rounds_are_those_of_the_selection(sample: tracestat.Trace) -> None:
     shell = pauses.filter((pl.col("provider") == "codex") & (pl.col("tool_class") == "shell") & (pl.col("n_calls") > 1))
     assert 0 < some["round_pk"].n_unique() <= shell.height
     assert set(some["round_pk"]) <= set(shell["round_pk"])
+
+
+def test_history_of_a_call_is_that_of_a_pause_of_the_same_command(sample: tracestat.Trace) -> None:
+    same = ["round_pk", "tool", "tool_class", "command_skeleton"]
+    both = members(sample).join(forecast_rows(sample, select(sample)), on=same, suffix="_of_pause", nulls_equal=True)
+    assert both.height > 100
+    for key in HISTORY_KEYS:
+        assert both[key].equals(both[f"{key}_of_pause"], null_equal=True), key
+        assert both[key].null_count() < both.height
 
 
 def test_synthetic_calls_are_independent(sample: tracestat.Trace) -> None:

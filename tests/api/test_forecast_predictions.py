@@ -277,6 +277,20 @@ def test_a_batch_answers_as_one_by_one(known: ForecastModel, history: int, kind:
         assert later[i] == pytest.approx(quick.survival(10.0), rel=1e-9)
 
 
+def test_who_was_seen_counts_also_beneath_a_key_that_is_missing(known: ForecastModel) -> None:
+    columns: dict[str, list[Any]] = {
+        "tool_class": ["shell", "shell"],
+        "developer": ["bob", "eve"],
+        "previous": [0.4, 0.4],
+        "previous_in_session": [9.0, 9.0],
+    }
+    forecaster = tracestat.Forecaster(known)
+    many = forecaster.batch(columns, p=0.5)
+    one = [forecaster.remaining({key: column[i] for key, column in columns.items()}) for i in range(2)]
+    assert many == pytest.approx([each.quantile(0.5) for each in one], rel=1e-9)
+    assert many[0] != many[1]
+
+
 def test_numbers_are_keys_too(known: ForecastModel) -> None:
     plain = known.providers["claude"].paths[0]
     named = {**plain.names, "developer": ("120.0", "7", "0.5")}

@@ -18,7 +18,7 @@ from tracestat.api.forecasts import fitted_forecast
 from tracestat.durations import select
 from tracestat.durations.forecast import forecast_rows
 from tracestat.errors import TracestatError, UsageError
-from tracestat.forecast.keys import PATHS, POOL_BASE
+from tracestat.forecast.keys import HISTORY_KEYS, PATHS, POOL_BASE
 from tracestat.forecast.model import AskedLimit, ForecastModel
 from tracestat.forecast.pool import fit_pool, pooled_forecast
 from tracestat.forecast.rows import PauseRows
@@ -74,6 +74,14 @@ def test_without_keys_all_paths_are_fitted(store_of: Make) -> None:
     assert (pool.base.keys, pool.held_out) == (POOL_BASE, (0, 0))
     assert pool.seen == pool.unseen == (round(1 / len(PATHS), 6),) * len(PATHS)
     assert any(note.startswith("too few sessions to weigh the hierarchies") for note in model.providers["claude"].notes)
+
+
+def test_history_keys_may_be_the_one_path(sample: tracestat.Trace) -> None:
+    [provider] = tracestat.fit_forecast(sample, keys=HISTORY_KEYS, where="provider = 'codex'").providers.values()
+    assert provider.pool is None
+    assert provider.single is not None
+    assert provider.single.keys == HISTORY_KEYS
+    assert provider.dependence is not None
 
 
 def test_the_pool_is_the_one_of_the_fitted_trees(sample: tracestat.Trace) -> None:

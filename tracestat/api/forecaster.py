@@ -32,6 +32,7 @@ __all__ = ["Forecaster", "Remaining"]
 
 _MOST_CURVES = 4096
 _MISSING: Any = object()
+_WHO = "developer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +205,9 @@ class Forecaster:
         # hierarchies of one fit give a key the same codes, which are looked up once
         used = {path: tuple(takewhile(given.__contains__, path.keys)) for path in asked}
         needed = {(key, path.names[key]): path for path, keys in used.items() for key in keys}
+        # whose weights count is asked also where a key above the developer is not given
+        who = [path for path in paths if pool is not None and _WHO in path.keys and _WHO in given]
+        needed |= {(_WHO, path.names[_WHO]): path for path in who}
         made = two_at_a_time(lambda item: _codes(item[1], item[0][0], given[item[0][0]]), needed.items())
         codes = dict(zip(needed, made, strict=True))
         places = {
@@ -213,9 +217,8 @@ class Forecaster:
         if pool is None:
             return lay_out(paths[0], places[paths[0]])
         known = np.zeros(size, dtype=np.bool_)
-        for (key, _), code in codes.items():
-            if key == "developer":
-                known |= code != UNSEEN
+        for path in who:
+            known |= codes[_WHO, path.names[_WHO]] != UNSEEN
         return lay_out_pool(pool, paths, [places[path] for path in asked], known)
 
     def _finder(self, path: PathModel) -> Finder:

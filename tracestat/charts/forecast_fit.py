@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tracestat.charts.captions import key_words, made
 from tracestat.charts.style import COLORS, GREY, INK, finished, heading, message, panel_title, rows_of
-from tracestat.charts.table_forecast_fit import kappa_words, path_words, provider_words
+from tracestat.charts.table_forecast_fit import kappa_words, path_words, provider_words, weight_words
 from tracestat.charts.words import count, counted
-from tracestat.results import ForecastFit, ForecastPath
+from tracestat.results import ForecastFit, ForecastPath, ForecastProvider
 
 if TYPE_CHECKING:
     import altair as alt
@@ -40,7 +40,7 @@ def draw_forecast_fit(result: ForecastFit) -> alt.TopLevelMixin:
 
     head = result.head
     title = "How far keys differ: log likelihood over the precision kappa"
-    every = [(provider_words(p), path) for p in result.providers for path in p.paths]
+    every = [(p, path) for p in result.providers for path in p.paths]
     shown = every[:_MOST]
     lines = made(head)
     if len(shown) < len(every):
@@ -54,14 +54,14 @@ def draw_forecast_fit(result: ForecastFit) -> alt.TopLevelMixin:
     if not any(level.profile for _, path in shown for level in path.levels):
         return finished(message("no profile to draw"), heading(title, lines, head, 560))
     names = list(dict.fromkeys(key_words(level.key) for _, path in shown for level in path.levels))
-    panels = [_panel(name, path, names) for name, path in shown]
+    panels = [_panel(provider, path, names) for provider, path in shown]
     rows = [alt.hconcat(*panels[i : i + 2], spacing=40) for i in range(0, len(panels), 2)]
     chart = alt.vconcat(*rows, spacing=28).resolve_scale(color="shared", shape="shared")
     width = _WIDTH * min(len(panels), 2) + 150
     return finished(chart, heading(title, lines, head, width))
 
 
-def _panel(provider: str, path: ForecastPath, names: Sequence[str]) -> alt.LayerChart:
+def _panel(provider: ForecastProvider, path: ForecastPath, names: Sequence[str]) -> alt.LayerChart:
     import altair as alt
 
     curves, peaks = _rows(path)
@@ -89,9 +89,18 @@ def _panel(provider: str, path: ForecastPath, names: Sequence[str]) -> alt.Layer
         .mark_point(filled=True, size=60, opacity=1)
         .encode(x=x, y=y, color=color, shape=shape, tooltip=tips)
     )
-    title = panel_title(provider, [path_words(path), counted(path.n_rows, "row")], _WIDTH, rows=3)
+    told = [path_words(path), counted(path.n_rows, "row"), *_weights(provider, path)]
+    title = panel_title(provider_words(provider), told, _WIDTH, rows=4 if provider.pool is not None else 3)
     chart: alt.LayerChart = alt.LayerChart(layer=[line, dots]).properties(width=_WIDTH, height=_HEIGHT, title=title)
     return chart
+
+
+def _weights(provider: ForecastProvider, path: ForecastPath) -> Iterator[str]:
+    """Say how far a hierarchy is believed in the pool."""
+    for each in provider.pool.weights[:-1] if provider.pool is not None and path.rounds == "all" else ():
+        if each.keys == path.keys:
+            seen, unseen = weight_words(each.seen), weight_words(each.unseen)
+            yield f"weight in the pool {seen}; {unseen} for a developer not seen"
 
 
 _TIPS = (("level", "level"), ("at", "kappa"), ("keys", "keys seen"), ("note", "note"))

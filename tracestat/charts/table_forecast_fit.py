@@ -9,7 +9,7 @@ from tracestat.charts.table import Column, Table, label_column
 from tracestat.charts.words import MISSING, bounds, count, counted, per_second, percent, plain, seconds
 from tracestat.results import ForecastFit, ForecastPath, ForecastProvider
 
-__all__ = ["forecast_fit_tables", "kappa_words", "path_words", "provider_words"]
+__all__ = ["forecast_fit_tables", "kappa_words", "path_words", "provider_words", "weight_words"]
 
 _KAPPA = (
     "kappa: a key with r rows in a bin has weight r/(r + kappa) of its own there, what stands above it has the rest; "
@@ -47,6 +47,17 @@ def kappa_words(value: float) -> str:
     ('0.050', '30', '162,755')
     """
     return f"{value:,.0f}" if value >= 9.95 else per_second(value, 2)
+
+
+def weight_words(value: float) -> str:
+    """Write a weight in a pool, never as -0.00.
+
+    Examples
+    --------
+    >>> weight_words(-1e-9), weight_words(-1.684)
+    ('0.00', '-1.68')
+    """
+    return f"{round(value, 2) + 0.0:.2f}"
 
 
 def forecast_fit_tables(result: ForecastFit, top: int | None) -> list[Table]:
@@ -128,7 +139,7 @@ def _pool(providers: Sequence[ForecastProvider], title: str) -> Table:
         *members, base = provider.pool.weights
         for words, each in [*(("", each) for each in members), ("base: ", base)]:
             path = words + " > ".join(key_words(key) for key in each.keys)
-            rows.append((provider_words(provider), path, f"{each.seen:.2f}", f"{each.unseen:.2f}"))
+            rows.append((provider_words(provider), path, weight_words(each.seen), weight_words(each.unseen)))
         decided = (_decided(provider.pool.rows_seen, "equal"), _decided(provider.pool.rows_unseen, "as seen"))
         rows.append((provider_words(provider), "decided by held-out rows", *decided))
     note = "weights of the differences from the base on the log-odds scale; the base has what they leave of 1"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tracestat.charts.captions import key_words, titled
 from tracestat.charts.table import Column, Table, label_column
+from tracestat.charts.table_forecast_fit import weight_words
 from tracestat.charts.words import MISSING, count, counted, percent, plain, seconds, shorten
 from tracestat.forecast.keys import HISTORY_KEYS
 from tracestat.results import AtomAhead, ForecastPrediction, LevelAnswer, PoolAnswer, RemainingTime
@@ -143,7 +144,7 @@ def _pool(pool: PoolAnswer) -> Table:
             f"{words}{_path_words(each.keys)}",
             named_level(each.level_used),
             f"{next(level.reached for level in reversed(each.levels) if level.seen):,.1f}",
-            f"{each.weight:.2f}",
+            weight_words(each.weight),
             seconds(each.q50),
         )
         for words, each in [*(("", each) for each in pool.members), ("base: ", pool.base)]

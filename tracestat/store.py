@@ -300,6 +300,8 @@ def connect_in_memory(temporary: Path, *, memory_limit: str | None, threads: int
         "allow_community_extensions": False,
         "allow_persistent_secrets": False,
         "python_enable_replacements": False,
+        # what a large query took goes back to the system also where no query follows
+        "allocator_background_threads": True,
     }
     if threads is not None:
         config["threads"] = threads

@@ -97,6 +97,12 @@ def test_with_all_history_the_hierarchies_answer_together(known: ForecastModel) 
     assert [curve.name for curve in found.parents] == ["base", "without history"]
     assert found.parents[1].survival == ask(known, elapsed=3.0).survival
     assert found.remaining != ask(known, {**HISTORY, "previous": None}, elapsed=3.0).remaining
+    assert "sharper with --key tool_class, command_skeleton, developer" in (
+        ask(known, {"previous": None, "previous_in_session": None}).notes
+    )
+    capped = ask(known, HISTORY, elapsed=3.0, asked_limit=3.5).pool
+    assert capped is not None
+    assert {each.q50 for each in (capped.base, *capped.members)} == {0.5}
     stranger = ask(known, {**HISTORY, "developer": "eve"}).pool
     assert stranger is not None
     assert (stranger.developer_seen, [each.weight for each in stranger.members]) == (False, list(fitted.unseen))

@@ -99,6 +99,18 @@ def test_the_sample_end_to_end(run: Run, tmp_path: Path) -> None:
     }
 
 
+def test_without_keys_the_weights_of_the_pool_are_told(run: Run, trace: Path, tmp_path: Path) -> None:
+    ran = fit(run, trace, "-o", tmp_path / "m.parquet", "--chart", tmp_path / "m.html", "--quiet")
+    assert max(map(len, ran.out.splitlines())) <= 80
+    words = " ".join(ran.out.split())
+    assert "Weights of the hierarchies where all are asked" in words
+    pool = tracestat.load_forecast(tmp_path / "m.parquet").providers["claude"].pool
+    assert pool is not None
+    assert f"decided by held-out rows {pool.held_out[0]} {pool.held_out[1]}" in words
+    assert f"developer {pool.seen[0]:.2f} {pool.unseen[0]:.2f} claude" in words
+    assert f"weight in the pool {pool.seen[0]:.2f}" in (tmp_path / "m.html").read_text()
+
+
 def test_quiet_says_nothing_beside_the_tables(run: Run, trace: Path, tmp_path: Path) -> None:
     assert fit(run, trace, "-o", tmp_path / "m.parquet", *KEYS, "--quiet").err == ""
 

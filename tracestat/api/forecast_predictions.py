@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from math import exp, inf
 from pathlib import Path
@@ -127,9 +127,11 @@ def predict_remaining(
     together = None if pool is None else answer_pool(chosen, pool, asked)
     ahead = any(end > elapsed for _, end in path.grid.windows)
     limit, limit_notes = _limit(chosen, asked.get("tool_class"), asked_limit, elapsed, windows=ahead)
-    laws = _laws(answer, together)
-    if limit is not None:
-        laws = {name: law.cut(limit.seconds, limit.mass) for name, law in laws.items()}
+
+    def cut(law: RemainingLaw) -> RemainingLaw:
+        return law if limit is None else law.cut(limit.seconds, limit.mass)
+
+    laws = {of: cut(law) for of, law in _laws(answer, together).items()}
     *above, (_, law) = laws.items()
     times = _times(law, path.grid, elapsed)
     told = _told(law, elapsed, path.last_seen)
@@ -146,8 +148,8 @@ def predict_remaining(
         remaining=told,
         survival=_curve(law, times, elapsed),
         atoms=_atoms(atoms_ahead(law, path.grid, elapsed), elapsed),
-        parents=tuple(LevelCurve(name=name, survival=_curve(each, times, elapsed)) for name, each in above),
-        pool=None if together is None else _pool(together, asked, elapsed),
+        parents=tuple(LevelCurve(name=of, survival=_curve(each, times, elapsed)) for of, each in above),
+        pool=None if together is None else _pool(together, asked, elapsed, cut),
         calls=(),
         dependence=None,
         n_rows=path.n_rows,
@@ -167,20 +169,23 @@ def _laws(answer: PathAnswer, together: PooledAnswer | None) -> dict[str, Remain
 def _lacking(provider: ProviderModel, keys: Mapping[str, Value]) -> list[str]:
     """Say what was given in vain, and what would have helped."""
     if serving_pool(provider, keys) is not None:
-        return []
+        more = [key for path in provider.paths[1:] for key in path.keys if key not in keys]
+        return [f"sharper with --key {', '.join(dict.fromkeys(more))}"] if more else []
     missing = missing_history(provider, keys)
     rest = [key for key in keys if not (missing and key in HISTORY_KEYS)]
     return [*unused_notes(provider.paths[0].keys, rest), *history_notes(missing, keys)]
 
 
-def _pool(together: PooledAnswer, keys: Mapping[str, Value], elapsed: float) -> PoolAnswer:
+def _pool(
+    together: PooledAnswer, keys: Mapping[str, Value], elapsed: float, cut: Callable[[RemainingLaw], RemainingLaw]
+) -> PoolAnswer:
     def member(answer: PathAnswer, weight: float) -> PoolMember:
         return PoolMember(
             keys=answer.path.keys,
             weight=weight,
             level_used=answer.level_used,
             levels=_levels(answer.levels(keys, elapsed)),
-            q50=answer.law().quantile(0.5, elapsed) - elapsed,
+            q50=cut(answer.law()).quantile(0.5, elapsed) - elapsed,
         )
 
     return PoolAnswer(

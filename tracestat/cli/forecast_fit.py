@@ -47,7 +47,7 @@ class Fitted(Located):
             "--keys",
             metavar="KEY[,KEY]",
             help="Keys from the top, all known when a pause starts, as tool_class,command_skeleton,developer.  "
-            "[default: the best ones known]",
+            "[default: several hierarchies, pooled]",
         ),
     ] = None
     atoms: Annotated[
@@ -91,6 +91,7 @@ def fit_command(
 
     Per provider: hazards on a log grid with bins for known deadlines, each key shrunk towards the one above it as far
     as its own rows leave open. kappa says how many rows in a bin a key needs to count as much as the key above it.
+    Without --keys several hierarchies are fitted, and held-out rows decide how far each one is believed.
     """
     check_target(output, "-o", (".parquet",))
     check_no_input(output, "-o", [fitted.trace, fitted.classes, *(_own_folders() if fitted.mine else ())])

@@ -76,7 +76,7 @@ _FEATURES = (
     ("hour", "hour of day", "level member"),
     ("weekday", "weekday", ""),
     ("model", "model", "member"),
-    ("project", "project", "member"),
+    ("project", "project", ""),
     ("permission_mode", "permission mode", ""),
     ("asked_limit_seconds", "asked limit", ""),
     ("pauses_so_far", "pauses of the session so far", ""),

@@ -13,14 +13,9 @@ from tracestat.charts.forecast_panels import (
     skill_by_landmark,
     skill_by_quantile,
 )
+from tracestat.charts.forecast_words import cut_interval, group_words, method_words, rows_words
 from tracestat.charts.style import column_width, finished, heading, message, wrapped
-from tracestat.charts.table_forecast_evaluation import (
-    cut_interval,
-    group_words,
-    how_judged,
-    method_words,
-    rows_words,
-)
+from tracestat.charts.table_forecast_evaluation import how_judged
 from tracestat.results import ForecastEvaluation, MethodEvaluation
 
 if TYPE_CHECKING:

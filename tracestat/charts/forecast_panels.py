@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tracestat.charts.forecast_words import cut_interval
 from tracestat.charts.style import COLORS, GREY, INK, panel_title, rows_of, time_axis
-from tracestat.charts.table_forecast_evaluation import cut_interval
 from tracestat.charts.words import count
 from tracestat.results import ForecastEvaluation, Interval, MethodEvaluation
 

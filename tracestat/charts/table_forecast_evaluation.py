@@ -5,24 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tracestat.charts.captions import headline_method, made, titled
+from tracestat.charts.forecast_words import SPLITS, cut_interval, group_words, label_of, method_words
 from tracestat.charts.table import Column, Table, label_column
-from tracestat.charts.words import MISSING, bounds, count, counted, joined, p_value, percent, plain, slope
-from tracestat.results import Comparison, ForecastEvaluation, Interval, MethodEvaluation, SplitCounts
+from tracestat.charts.words import MISSING, count, counted, joined, p_value, percent, plain, slope
+from tracestat.results import Comparison, ForecastEvaluation, Interval, MethodEvaluation
 
-__all__ = [
-    "SPLITS",
-    "cut_interval",
-    "evaluation_tables",
-    "group_words",
-    "how_judged",
-    "method_words",
-    "rows_words",
-    "shown_methods",
-    "verdict_words",
-]
+__all__ = ["evaluation_tables", "how_judged", "shown_methods", "verdict_words"]
 
-SPLITS = {"time": "time split", "developer": "leave-developer-out"}
-_SHORT = {"tool_class": "class", "command_skeleton": "skeleton"}
 _UPPER = ("0.9", "0.95", "0.99", "0.5", "0.1")
 _AT_ONCE = ("0.5", "0.9", "0.95", "0.99")
 _PUBLISHED_OF = "claude"
@@ -32,59 +21,6 @@ _MOST_NAMED = 4
 _LRU = "lru"
 _ORDERED = (_LRU, "global", "tool", "effective counts", "mixing k=20", "running mean", "ewma")
 _CLOCKS = {"trace": "as they met", "superposed": "many agents"}
-
-
-def cut_interval(item: Interval | None) -> str:
-    """Write a cut in percent with its interval.
-
-    Examples
-    --------
-    >>> cut_interval(Interval(18.43, 10.2, 30.1)), cut_interval(Interval(-3.61, None, None)), cut_interval(None)
-    ('18.4 [10, 30]', '-3.6', '-')
-    """
-    if item is None or item.value is None:
-        return MISSING
-    pair = bounds((item.low, item.high), lambda x: slope(x, 0))
-    return slope(item.value, 1) if pair == MISSING else f"{slope(item.value, 1)} {pair}"
-
-
-def method_words(name: str, ours: str = "") -> str:
-    """Shorten the keys in the name of a method, and say which one is ours.
-
-    Examples
-    --------
-    >>> method_words("tool_class > command_skeleton"), method_words("a > b", "a > b")
-    ('class > skeleton', 'ours')
-    """
-    if name == ours:
-        return "ours"
-    return plain(" > ".join(_SHORT.get(part, part.replace("_", " ")) for part in name.split(" > ")))
-
-
-def group_words(provider: str, split: str) -> str:
-    """Name a split of a provider."""
-    return f"{plain(provider) or '(none)'}, {SPLITS[split]}"
-
-
-def _label(provider: str, split: str) -> str:
-    """Name a split of a provider where there is little room."""
-    return f"{plain(provider) or '(none)'}, {split}"
-
-
-def rows_words(item: SplitCounts) -> str:
-    """Say what a split trains on and judges by."""
-    least = "" if item.folds == 1 else f", or more, in each of {item.folds} folds"
-    parts = [
-        f"trained on {counted(item.train_rows, 'row')} of {counted(item.train_sessions, 'session')}, "
-        f"{counted(item.train_developers, 'developer')}{least}",
-        f"judged by {counted(item.rows, 'row')} of {counted(item.sessions, 'session')}, "
-        f"{counted(item.developers, 'developer')}",
-    ]
-    if item.pinball_left_out:
-        parts.append(f"{counted(item.pinball_left_out, 'censored row')} without a pinball loss")
-    if item.developers_without_training and item.split == "time":
-        parts.append(f"{counted(item.developers_without_training, 'developer')} without a row to train on")
-    return "; ".join(parts)
 
 
 def how_judged(result: ForecastEvaluation) -> list[str]:
@@ -151,7 +87,7 @@ def _rows(result: ForecastEvaluation, title: str, caption: Sequence[str]) -> Tab
     )
     rows = tuple(
         (
-            _label(item.provider, item.split),
+            label_of(item.provider, item.split),
             *map(count, (item.train_rows, item.train_sessions, item.train_developers)),
             *map(count, (item.rows, item.sessions, item.developers, item.pinball_left_out)),
         )
@@ -263,7 +199,7 @@ def _by_landmark(result: ForecastEvaluation) -> Table:
         for place, at in enumerate(m.landmarks):
             rows.append(
                 (
-                    _label(m.provider, m.split) if place == 0 else "",
+                    label_of(m.provider, m.split) if place == 0 else "",
                     f"{at.elapsed:g} s",
                     count(at.n),
                     slope(at.log_score, 2),
@@ -337,7 +273,7 @@ def _coverage(result: ForecastEvaluation) -> Table:
     for m in own:
         if m.calibration is None:
             continue
-        name = _label(m.provider, m.split)
+        name = label_of(m.provider, m.split)
         for place, (elapsed, found) in enumerate(m.calibration.coverage.items()):
             cells = (slope(found.get(p)) for p in shares)
             rows.append((name if place == 0 else "", f"{float(elapsed):g} s", *cells))
@@ -369,8 +305,8 @@ def _order(result: ForecastEvaluation) -> list[Table]:
     for item in shown:
         who = (item.provider, item.split, item.clock)
         if who != last:
-            rows.append((_label(item.provider, item.split), _CLOCKS[item.clock], "", "", "", ""))
-            pairs.append(f"{_label(item.provider, item.split)}, {_CLOCKS[item.clock]}: {count(item.pairs)}")
+            rows.append((label_of(item.provider, item.split), _CLOCKS[item.clock], "", "", "", ""))
+            pairs.append(f"{label_of(item.provider, item.split)}, {_CLOCKS[item.clock]}: {count(item.pairs)}")
         last = who
         lru = item.name == _LRU
         rows.append(

@@ -290,3 +290,8 @@ def test_the_real_trace(real_trace: Path, tmp_path: Path) -> None:
     assert (tmp_path / "m.parquet").stat().st_size < 1_000_000
     loaded = tracestat.load_forecast(tmp_path / "m.parquet")
     assert loaded.providers["claude"].paths[0].kappas == claude.kappas
+
+
+def test_limits_that_only_reached_ones_have_are_no_key() -> None:
+    with pytest.raises(UsageError, match="only where a call reached them"):
+        tracestat.fit_forecast(tracestat.open(), keys="tool_class,asked_limit_seconds")

@@ -9,6 +9,7 @@ import numpy as np
 
 from tracestat.durations import Selection
 from tracestat.durations.forecast import forecast_rows
+from tracestat.errors import UsageError
 from tracestat.forecast.keys import BAND_EDGES, BANDED, band_labels
 from tracestat.forecast.rows import PauseRows
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["rows_by_provider", "rows_of"]
 
+_LIMIT = "asked_limit_seconds"
+
 
 def rows_by_provider(trace: Trace, selection: Selection, keys: Sequence[str]) -> dict[str, PauseRows]:
     """Read the pauses of a selection; a provider that is not named is ``""``.
@@ -28,6 +31,11 @@ def rows_by_provider(trace: Trace, selection: Selection, keys: Sequence[str]) ->
     ----------
     keys : sequence of str
         Keys to give codes for, of `tracestat.forecast.keys.KEYS`.
+
+    Raises
+    ------
+    UsageError
+        Asked limits are a key, and the trace tells them only of calls that reached them.
     """
     import polars as pl
 
@@ -35,7 +43,20 @@ def rows_by_provider(trace: Trace, selection: Selection, keys: Sequence[str]) ->
     used = dict.fromkeys((*keys, "session_pk", "developer", "started_at", "seconds", "observed"))
     frame = forecast_rows(trace, selection).select(pl.col("provider").fill_null(""), *used)
     parts = frame.partition_by("provider", maintain_order=True, as_dict=True)
+    if _LIMIT in used:
+        for (name,), part in parts.items():
+            _check_limits(str(name), part)
     return {str(name): rows_of(part, keys) for (name,), part in sorted(parts.items())}
+
+
+def _check_limits(provider: str, frame: pl.DataFrame) -> None:
+    """Refuse limits that are told afterwards, as in TraceLab's form: there a limit tells that the pause reached it."""
+    limit = frame[_LIMIT]
+    if limit.null_count() < frame.height and not (frame["seconds"] < limit).any():
+        raise UsageError(
+            f"--keys {_LIMIT}: this trace tells limits of {provider or 'its provider'} only where a call reached them, "
+            "which nobody knows when a pause starts; leave it out"
+        )
 
 
 def rows_of(frame: pl.DataFrame, keys: Sequence[str]) -> PauseRows:

@@ -24,6 +24,7 @@ from tracestat.forecast.tree import ForecastTree, fit_tree
 __all__ = ["Pool", "fit_pool", "fit_weights", "hazards_of_odds", "log_odds", "pooled_forecast", "pooled_hazards"]
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 _EDGE = 1e-9
 _MOST_WEIGHT = 1.5
 _FOLDS = 5
@@ -193,62 +194,66 @@ def fit_pool(
     Notes
     -----
     For the weights the hierarchies are made again without a fifth of the sessions, and without a fifth of the
-    developers (five times in turn, once if there are more than 50,000 rows), with the precisions of the full fit.
-    Five or more sessions of ten, and two developers, are needed; else the members share the weight equally.
+    developers, five times in turn, with the precisions of the full fit. With more than 50,000 rows both are left out
+    at once, and once. Ten sessions and two developers are needed; else the members share the weight equally.
     """
     made = list(trees or ())
     made += [fit_tree(rows, path, grid) for path in paths[len(made) :]]
     first = fit_tree(rows, base, grid)
     every = [first, *made]
     equal = tuple(round(1 / len(made), 6) for _ in made)
-    seen, n_seen = _weights(every, rows, grid, _by_session(rows))
-    unseen, n_unseen = _weights(every, rows, grid, _by_developer(rows))
+    judged: tuple[list[_Judged], list[_Judged]] = ([], [])
+    for out, *judges in _held_out(rows):
+        rest = rows.take(~out)
+        again = [fit_tree(rest, t.keys, grid, kappas=[fit.kappa for fit in t.shrinkage.kappas]) for t in every]
+        for found, judge in zip(judged, judges, strict=True):
+            place = np.flatnonzero(judge)
+            if place.size:
+                some = rows.take(place[:: -(-place.size // _ROWS_FOR_WEIGHTS)])
+                found.append(_Judged(some, [_laid_out(tree)[tree.place(some)] for tree in again]))
+    seen, unseen = (_weights(some, grid) for some in judged)
     return Pool(
         base=first,
         members=tuple(made),
         seen=seen or equal,
         unseen=unseen or seen or equal,
         developers=np.unique(rows.developer),
-        held_out=(n_seen, n_unseen),
+        held_out=(sum(j.rows.size for j in judged[0]), sum(j.rows.size for j in judged[1])),
     )
 
 
-def _by_session(rows: PauseRows) -> Iterator[NDArray[np.bool_]]:
-    """Give the rows of every fifth session."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Judged:
+    """Held-out rows, and their hazards by each hierarchy, the base first."""
+
+    rows: PauseRows
+    hazards: list[Array]
+
+
+def _held_out(rows: PauseRows) -> Iterator[tuple[Mask, Mask, Mask]]:
+    """Give the rows to leave out in turn, those of them by known developers, and those by unknown ones."""
     numbers, place = np.unique(rows.session, return_inverse=True)
-    if numbers.size >= _FEW_SESSIONS:
-        yield place % _FOLDS == 0
+    nobody = np.zeros(rows.size, dtype=np.bool_)
+    sessions = place % _FOLDS == 0 if numbers.size >= _FEW_SESSIONS else nobody
+    developers = [fold.test for fold in developer_folds(rows, _FOLDS)]
+    if rows.size > _MANY_ROWS and developers:
+        some = developers[0]
+        yield sessions | some, sessions & ~some, some
+        return
+    if 0 < np.count_nonzero(sessions) < rows.size:
+        yield sessions, sessions, nobody
+    for some in developers:
+        yield some, nobody, some
 
 
-def _by_developer(rows: PauseRows) -> Iterator[NDArray[np.bool_]]:
-    """Give the rows of each fifth of the developers."""
-    folds = developer_folds(rows, _FOLDS)
-    for fold in folds[: 1 if rows.size > _MANY_ROWS else None]:
-        yield fold.test
-
-
-def _weights(
-    trees: Sequence[ForecastTree], rows: PauseRows, grid: Grid, held_out: Iterator[NDArray[np.bool_]]
-) -> tuple[tuple[float, ...] | None, int]:
-    """Fit weights on rows held out in turn; None without any."""
-    hazards: list[list[Array]] = [[] for _ in trees]
-    ends: list[PauseRows] = []
-    for out in held_out:
-        judges = np.flatnonzero(out)
-        if judges.size in (0, rows.size):
-            continue
-        step = -(-judges.size // _ROWS_FOR_WEIGHTS)
-        rest, some = rows.take(~out), rows.take(judges[::step])
-        for made, tree in zip(hazards, trees, strict=True):
-            again = fit_tree(rest, tree.keys, grid, kappas=[fit.kappa for fit in tree.shrinkage.kappas])
-            made.append(_laid_out(again)[again.place(some)])
-        ends.append(some)
-    if not ends:
-        return None, 0
-    base, *members = (np.concatenate(each) for each in hazards)
-    bins = np.concatenate([grid.place(some.seconds) for some in ends])
-    observed = np.concatenate([some.observed for some in ends])
-    return fit_weights(base, members, bins, observed), int(bins.size)
+def _weights(judged: Sequence[_Judged], grid: Grid) -> tuple[float, ...] | None:
+    """Fit weights on held-out rows; None without any."""
+    if not judged:
+        return None
+    base, *members = (np.concatenate(each) for each in zip(*(some.hazards for some in judged), strict=True))
+    bins = np.concatenate([grid.place(some.rows.seconds) for some in judged])
+    observed = np.concatenate([some.rows.observed for some in judged])
+    return fit_weights(base, members, bins, observed)
 
 
 def _laid_out(tree: ForecastTree) -> Array:

@@ -45,12 +45,14 @@ KEYS = (
 )
 BAND_EDGES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 15.0, 60.0)
 # what "ours" pools, see `tracestat.forecast.pool`: what runs and whose it is; what came before; what came before here;
-# how many calls must end. The first serves alone where nothing is known of earlier pauses.
+# how many calls must end; which tool, since tools of one class can yield at other times. The first serves alone where
+# nothing is known of earlier pauses.
 PATHS = (
     ("tool_class", "command_skeleton", "developer"),
     ("tool_class", "recent", "previous", "previous_in_class"),
     ("tool_class", "previous_in_session"),
     ("tool_class", "n_calls"),
+    ("tool_class", "tool"),
 )
 POOL_BASE = ("tool_class",)
 

@@ -19,6 +19,7 @@ from tracestat.forecast.keys import PATHS
 from tracestat.forecast.methods import BASELINES
 from tracestat.published import load_published, number_at
 from tracestat.results import ForecastEvaluation, Interval
+from tracestat.survival.monotone import holm
 
 StoreOf = Callable[[Iterable[Mapping[str, Any]]], tracestat.Trace]
 CODEX = "provider = 'codex'"
@@ -119,13 +120,29 @@ def test_comparisons_follow_from_losses_and_intervals(codex: ForecastEvaluation)
             assert item.verdict == "cannot tell"
             continue
         assert item.gain.value == pytest.approx(sign * (theirs - ours), abs=1e-9)
-        low, high = item.gain.low, item.gain.high
-        expected = (
-            "better" if low is not None and low > 0 else "worse" if high is not None and high < 0 else "cannot tell"
-        )
-        assert item.verdict == expected
         assert (item.cut is None) == (item.quantile is None or not theirs)
     assert {item.verdict for item in codex.against} >= {"better", "cannot tell"}
+
+
+def test_verdicts_are_adjusted_for_the_number_of_comparisons(codex: ForecastEvaluation) -> None:
+    tested = [item for item in codex.against if item.p_value is not None]
+    assert all((item.gain.low is None) == (item.p_value is None) == (item.p_adjusted is None) for item in codex.against)
+    adjusted = holm([item.p_value for item in tested if item.p_value is not None])
+    for item, p in zip(tested, adjusted, strict=True):
+        assert item.p_value is not None
+        assert item.p_adjusted == pytest.approx(p, rel=1e-12)
+        gain = item.gain.value or 0.0
+        assert item.verdict == ("cannot tell" if p > 0.05 else "better" if gain > 0 else "worse")
+        # alone, the jackknife's interval and p say the same
+        assert (item.verdict_alone != "cannot tell") == (item.p_value < 0.05)
+    counts = [sum(getattr(item, name) == "better" for item in tested) for name in ("verdict", "verdict_alone")]
+    assert 0 < counts[0] < counts[1]
+    text = " ".join(to_text(tables_of(codex), width=80).split())
+    assert f"better in {counts[0]} of {len(tested)} comparisons" in text
+    assert f"not adjusted for their number: better in {counts[1]}, worse in" in text
+    assert f"adjusted for all {len(tested)} comparisons of this provider and split" in text
+    against = codex.to_frame().filter(part="against", says="better")
+    assert against["p_adjusted"].is_between(0, 0.05).all()
 
 
 def test_ours_beats_the_global_curve_on_the_sample(codex: ForecastEvaluation) -> None:

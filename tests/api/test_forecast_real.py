@@ -51,7 +51,7 @@ def test_ours_is_never_significantly_worse_when_the_pause_starts(trace: tracesta
     assert {(c.provider, c.split) for c in result.counts} == {
         (provider, split) for provider in ("claude", "codex") for split in ("time", "developer")
     }
-    worse = [item for item in result.against if item.elapsed == 0 and item.verdict == "worse"]
+    worse = [item for item in result.against if item.elapsed == 0 and item.verdict_alone == "worse"]
     assert worse == []
     scores = [item for item in result.against if item.measure == "log_score" and item.elapsed == 0]
     assert all((item.gain.value or 0.0) > 0 for item in scores)

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from tracestat.errors import TracestatError
-from tracestat.forecast.skill import effective_clusters, error_cut, paired_difference
+from tracestat.forecast.skill import effective_clusters, error_cut, paired_difference, paired_test
 from tracestat.results import Bounds
 
 # rows of the developers of a real trace: uneven, as they are
@@ -83,6 +83,40 @@ def test_difference_by_leaving_out() -> None:
     assert_allclose(bounds(found.session), [middle - half, middle + half], rtol=1e-9)
     assert found.high is not None
     assert found.high < 0
+
+
+def test_p_is_that_of_the_interval() -> None:
+    model, base, developer = some_sums()
+    for many in (True, False):
+        who = developer if many else developer % 19
+        a, b, n = 0.06 * model[:, 0] + 0.94 * base[:, 0], base[:, 0] * 0.97, np.full(60, 2.0)
+        test = paired_test(a, b, n, who)
+        found, by = test.difference, who if many else np.arange(60)
+        assert found == paired_difference(a, b, n, who)
+        assert found.method == ("developer CV3" if many else "session CV3")
+        assert found.value is not None
+        assert found.high is not None
+        assert test.p_value is not None
+        free = effective_clusters(np.bincount(by, weights=a + b)) - 1
+        se = (found.high - found.value) / stats.t.ppf(0.975, free)
+        assert test.p_value == pytest.approx(2 * stats.t.sf(abs(found.value) / se, free), rel=1e-9)
+        # at the level of its own p, an interval ends at 0
+        edge = paired_test(a, b, n, who, level=1 - test.p_value).difference
+        assert min(abs(edge.low or 0.0), abs(edge.high or 0.0)) == pytest.approx(0, abs=1e-9)
+    assert paired_test(a, a, n, developer).p_value == 1
+    assert paired_test([1.0, 0.0], [2.0, 0.0], [1, 0], np.zeros(2, dtype=np.intp)).p_value is None
+    boot = paired_test(model[:, 0], base[:, 0], n, developer, draws=200).p_value
+    assert boot == pytest.approx(paired_test(model[:, 0], base[:, 0], n, developer).p_value or 0.0, abs=1e-3)
+
+
+def test_equally_good_methods_differ_in_one_of_twenty() -> None:
+    rng, n, runs = np.random.default_rng(1), np.array(CLAUDE, dtype=float), 1000
+    p = np.empty(runs)
+    for run in range(runs):
+        # developers differ, by 0 on average
+        gain = n * rng.normal(0, 0.15, n.size) + np.sqrt(n) * rng.normal(0, 0.6, n.size)
+        p[run] = paired_test(n + gain / 2, n - gain / 2, n, np.arange(n.size)).p_value
+    assert 0.03 < np.mean(p < 0.05) < 0.07
 
 
 def test_bootstrap_is_the_percentile_of_resampled_developers() -> None:

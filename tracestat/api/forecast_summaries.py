@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -14,7 +14,7 @@ from tracestat.forecast.evaluation import HEADLINE_LANDMARKS, MethodScores, head
 from tracestat.forecast.methods import BASELINES
 from tracestat.forecast.order import OrderScore, summarise_order
 from tracestat.forecast.scores import LANDMARKS
-from tracestat.forecast.skill import error_cut, paired_difference
+from tracestat.forecast.skill import error_cut, paired_test
 from tracestat.results import (
     Calibrated,
     Comparison,
@@ -26,6 +26,8 @@ from tracestat.results import (
     OrderEvaluation,
     SplitCounts,
 )
+from tracestat.results.forecast_evaluation import Verdict
+from tracestat.survival.monotone import holm
 
 __all__ = ["Judged", "against_of", "headline_of", "methods_of", "order_of"]
 
@@ -151,8 +153,25 @@ def headline_of(judged: Judged, ours: str, draws: int, seed: int) -> Iterator[He
                 yield HeadlineCut(judged.counts.provider, judged.counts.split, loss, p, landmarks, cut)
 
 
-def against_of(judged: Judged, ours: str, draws: int, seed: int) -> Iterator[Comparison]:
-    """Compare ours with every baseline: a law by log score and upper quantiles, a number by the median."""
+def against_of(judged: Judged, ours: str, draws: int, seed: int) -> list[Comparison]:
+    """Compare ours with every baseline: a law by log score and upper quantiles, a number by the median.
+
+    The verdicts of the one table that this is are adjusted together, by Holm's rule: the tests depend on each other,
+    which it allows for.
+    """
+    found = list(_comparisons(judged, ours, draws, seed))
+    adjusted = iter(holm([item.p_value for item in found if item.p_value is not None]).tolist())
+    return [item if item.p_value is None else _decided(item, next(adjusted)) for item in found]
+
+
+def _decided(item: Comparison, p_adjusted: float) -> Comparison:
+    verdict: Verdict = "cannot tell"
+    if item.gain.value is not None and p_adjusted <= 1 - item.gain.level:
+        verdict = "better" if item.gain.value > 0 else "worse"
+    return replace(item, p_adjusted=p_adjusted, verdict=verdict)
+
+
+def _comparisons(judged: Judged, ours: str, draws: int, seed: int) -> Iterator[Comparison]:
     model = judged.named(ours)
     if model is None:
         return
@@ -184,15 +203,10 @@ def _comparison(
 ) -> Comparison:
     one, other = (each.loss(measure, 0.5 if p is None else p)[:, k] for each in (model, base))
     n = base.count(measure)[:, k].astype(np.float64)
-    gain = paired_difference(other, one, n, judged.developer, draws=draws, seed=seed)
-    total = int(n.sum())
+    test = paired_test(other, one, n, judged.developer, draws=draws, seed=seed)
+    gain, total = test.difference, int(n.sum())
     ours, theirs = (float(each.sum()) / total if total else None for each in (one, other))
     cut = None if p is None or not theirs or gain.value is None else 100 * gain.value / theirs
-    verdict: Literal["better", "worse", "cannot tell"] = "cannot tell"
-    if gain.low is not None and gain.low > 0:
-        verdict = "better"
-    elif gain.high is not None and gain.high < 0:
-        verdict = "worse"
     return Comparison(
         provider=judged.counts.provider,
         split=judged.counts.split,
@@ -204,7 +218,9 @@ def _comparison(
         theirs=theirs,
         gain=gain,
         cut=cut,
-        verdict=verdict,
+        p_value=test.p_value,
+        p_adjusted=None,
+        verdict="cannot tell",
     )
 
 

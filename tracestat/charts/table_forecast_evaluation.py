@@ -16,7 +16,11 @@ _UPPER = ("0.9", "0.95", "0.99", "0.5", "0.1")
 _AT_ONCE = ("0.5", "0.9", "0.95", "0.99")
 _PUBLISHED_OF = "claude"
 _PUBLISHED = "the source states neither landmark, loss nor split"
-_MARK = "* the interval excludes 0"
+_MARK = "* its own interval excludes 0"
+_ADJUSTED = (
+    "* p at most 0.05, adjusted for all {n} comparisons of this provider and split, at other landmarks too (Holm); "
+    "+ only its own interval excludes 0"
+)
 _MOST_NAMED = 4
 _LRU = "lru"
 _ORDERED = (_LRU, "global", "tool", "effective counts", "mixing k=20", "running mean", "ewma")
@@ -175,7 +179,7 @@ def _methods(result: ForecastEvaluation, provider: str, split: str, top: int | N
     cut = [f"the last {len(kept)} of {len(methods)} methods"] if len(kept) < len(methods) else []
     notes = (
         "log score: mean ln P(bin of T), higher is better; p: cut of the pinball loss on ln T at once (after 0 s) "
-        f"against global, percent; {_MARK}",
+        f"against global, percent; {_MARK}, not adjusted for their number",
         "a point forecast has a median only; intervals: --json and -o FILE",
     )
     title = titled(f"Methods, {group_words(provider, split)}", result.head)
@@ -212,22 +216,32 @@ def _by_landmark(result: ForecastEvaluation) -> Table:
 
 
 def verdict_words(some: Iterable[Comparison]) -> str:
-    """Count the verdicts, and name what ours is worse than.
+    """Count the verdicts, and name what ours is worse than; beside them what each interval by itself would say.
 
     Examples
     --------
-    >>> gain = Interval(0.1, 0.05, 0.2)
-    >>> verdict_words([Comparison("claude", "time", "tool", "log_score", None, 0.0, 2.0, 2.1, gain, None, "better")])
-    'better in 1 of 1 comparison, cannot tell in 0, worse in 0'
+    >>> start = ("claude", "time", "tool", "log_score", None, 0.0, 2.0, 2.1)
+    >>> words = verdict_words([Comparison(*start, Interval(0.1, 0.01, 0.19), None, 0.03, 0.06, "cannot tell")])
+    >>> words.partition("; ")[0], words.rpartition(": ")[2]
+    ('better in 0 of 1 comparison, cannot tell in 1, worse in 0', 'better in 1, worse in 0')
     """
-    found = list(some)
-    by = {name: [item for item in found if item.verdict == name] for name in ("better", "cannot tell", "worse")}
-    counts = [f"{name} in {len(items)}" for name, items in by.items()]
-    counts[0] += f" of {counted(len(found), 'comparison')}"
-    text = ", ".join(counts)
-    if by["worse"]:
-        named = [f"{method_words(item.baseline)} ({_measure(item)} after {item.elapsed:g} s)" for item in by["worse"]]
+    every = list(some)
+    found = [item for item in every if item.p_value is not None]
+    said = [item.verdict for item in found]
+    alone = [item.verdict_alone for item in found]
+    text = (
+        f"better in {said.count('better')} of {counted(len(found), 'comparison')}, cannot tell in "
+        f"{said.count('cannot tell')}, worse in {said.count('worse')}; each by itself, not adjusted for their number: "
+        f"better in {alone.count('better')}, worse in {alone.count('worse')}"
+    )
+    worse = [item for item in found if "worse" in (item.verdict, item.verdict_alone)]
+    if worse:
+        # those that stay worse when adjusted have the smallest p
+        worse.sort(key=lambda item: item.p_value or 0.0)
+        named = [f"{method_words(item.baseline)} ({_measure(item)} after {item.elapsed:g} s)" for item in worse]
         text += f": {joined(named, _MOST_NAMED)}"
+    if len(found) < len(every):
+        text += f"; {len(every) - len(found)} more have too few rows to be tested"
     return text
 
 
@@ -248,9 +262,9 @@ def _against(result: ForecastEvaluation, some: Sequence[Comparison], provider: s
         found = {_measure(item): item for item in start if item.baseline == baseline}
         rows.append((method_words(baseline), *(_gain(found.get(name)) for name in names)))
     notes = [
-        "log score: gain per row, nats; p: cut of the pinball loss of the baseline, percent; above 0 ours is better; "
-        f"{_MARK}",
-        "each by its own 95 % interval, not adjusted for their number; other landmarks: --json and -o FILE",
+        "log score: gain per row, nats; p: cut of the pinball loss of the baseline, percent; above 0 ours is better",
+        _ADJUSTED.format(n=f"{sum(item.p_value is not None for item in some):,}"),
+        "intervals, p and other landmarks: --json and -o FILE",
     ]
     title = titled(f"Ours against each baseline, {group_words(provider, split)}", result.head)
     return Table(title, columns, tuple(rows), (), tuple(notes))
@@ -260,7 +274,8 @@ def _gain(item: Comparison | None) -> str:
     if item is None or item.gain.value is None:
         return MISSING
     value = slope(item.gain.value) if item.cut is None else slope(item.cut, 1)
-    return f"{value}{' ' if item.verdict == 'cannot tell' else '*'}"
+    mark = "*" if item.verdict != "cannot tell" else "+" if item.verdict_alone != "cannot tell" else " "
+    return f"{value}{mark}"
 
 
 def _coverage(result: ForecastEvaluation) -> Table:

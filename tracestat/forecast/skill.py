@@ -14,14 +14,14 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
+from scipy.special import stdtr, stdtrit
 
 from tracestat.errors import TracestatError
 from tracestat.resample import ClusterInterval, bootstrap_weights, jackknife_interval, percentile_interval, sum_by
 from tracestat.results import Interval
-from tracestat.survival.headline import headline
+from tracestat.survival.headline import ENOUGH_CLUSTERS, headline
 
-__all__ = ["effective_clusters", "error_cut", "paired_difference"]
+__all__ = ["PairedTest", "effective_clusters", "error_cut", "paired_difference", "paired_test"]
 
 Array = NDArray[np.float64]
 
@@ -43,6 +43,23 @@ class _Ratio:
         here = rows > 0
         sums, weight = (sum_by(values, clusters, size)[here] for values in (self.sums, self.weight))
         return replace(self, sums=sums, weight=weight, takes_part=rows[here])
+
+
+@dataclass(frozen=True, slots=True)
+class PairedTest:
+    """By how much two methods differ, and how likely so large a difference is between two that are equally good.
+
+    Attributes
+    ----------
+    difference : Interval
+        As from `paired_difference`.
+    p_value : float or None
+        Two-sided, of the clusters that the headline interval is by: the difference over its standard error, with as
+        many degrees of freedom as the jackknife's interval has. None where there is no standard error.
+    """
+
+    difference: Interval
+    p_value: float | None
 
 
 def error_cut(
@@ -93,7 +110,7 @@ def error_cut(
         return Interval(None, level=level)
     weight = np.mean(base / base.sum(axis=0), axis=1)
     problem = _Ratio(np.hstack([own, base]), weight, weight, cut, positive=True)
-    return _turned(_by_both(problem, developer, draws, seed, level))
+    return _turned(headline(*_by_both(problem, developer, draws, seed, level)))
 
 
 def paired_difference(
@@ -131,9 +148,31 @@ def paired_difference(
     >>> paired_difference([1.0, 2.0], [2.0, 4.0], [1, 2], np.array([0, 1])).value
     -1.0
     """
+    return paired_test(a, b, n, developer, weight=weight, draws=draws, seed=seed, level=level).difference
+
+
+def paired_test(
+    a: ArrayLike,
+    b: ArrayLike,
+    n: ArrayLike,
+    developer: NDArray[np.intp],
+    *,
+    weight: ArrayLike | None = None,
+    draws: int = 0,
+    seed: int = 0,
+    level: float = 0.95,
+) -> PairedTest:
+    """Give the `paired_difference`, whose parameters these are, with its p value.
+
+    Examples
+    --------
+    >>> test = paired_test([1.0, 2.0, 3.0], [2.0, 2.5, 4.0], [1, 1, 1], np.array([0, 1, 2]))
+    >>> round(test.difference.value, 6), test.p_value < 0.1
+    (-0.833333, True)
+    """
     first, second, rows = (np.asarray(x, dtype=np.float64) for x in (a, b, n))
     if not rows.sum() > 0:
-        return Interval(None, level=level)
+        return PairedTest(Interval(None, level=level), None)
 
     def difference(sums: Array) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -143,7 +182,12 @@ def paired_difference(
     if not matters.sum() > 0:
         matters = rows
     problem = _Ratio(np.stack([first - second, rows], axis=1), matters, rows, difference, positive=False)
-    return _by_both(problem, developer, draws, seed, level)
+    session, owner = _by_both(problem, developer, draws, seed, level)
+    if owner.n_clusters >= ENOUGH_CLUSTERS:
+        p_value = _p_value(owner, problem.by(developer))
+    else:
+        p_value = _p_value(session, problem.by(np.arange(rows.size)))
+    return PairedTest(headline(session, owner), p_value)
 
 
 def effective_clusters(weight: ArrayLike) -> float:
@@ -172,12 +216,28 @@ def _columns(sums: ArrayLike) -> Array:
     return values[:, None] if values.ndim == 1 else values
 
 
-def _by_both(problem: _Ratio, developer: NDArray[np.intp], draws: int, seed: int, level: float) -> Interval:
-    """Give the estimate with its interval by session and by developer."""
+def _by_both(
+    problem: _Ratio, developer: NDArray[np.intp], draws: int, seed: int, level: float
+) -> tuple[ClusterInterval, ClusterInterval]:
+    """Give the estimate with its interval by session, and by developer."""
     if developer.shape != problem.weight.shape:
         raise TracestatError("skill: the developer of every session is needed")
     sessions = np.arange(problem.weight.size)
-    return headline(*(_interval(problem.by(clusters), draws, seed, level) for clusters in (sessions, developer)))
+    by_session, by_developer = problem.by(sessions), problem.by(developer)
+    return _interval(by_session, draws, seed, level), _interval(by_developer, draws, seed, level)
+
+
+def _p_value(found: ClusterInterval, problem: _Ratio) -> float | None:
+    """Give the two-sided p of a difference of 0."""
+    if found.se is None:
+        return None
+    if found.value == 0:
+        return 1.0
+    return float(2 * stdtr(_freedom(problem), -abs(found.value) / found.se)) if found.se > 0 else 0.0
+
+
+def _freedom(problem: _Ratio) -> float:
+    return max(effective_clusters(problem.weight) - 1, 1.0)
 
 
 def _interval(problem: _Ratio, draws: int, seed: int, level: float) -> ClusterInterval:
@@ -193,8 +253,7 @@ def _interval(problem: _Ratio, draws: int, seed: int, level: float) -> ClusterIn
     usual = jackknife_interval(float(middle), without, level)
     if usual.se is None:
         return ClusterInterval(value, None, None, None, n_clusters, level, "CV3")
-    free = max(effective_clusters(problem.weight) - 1, 1.0)
-    half = float(stdtrit(free, 0.5 + level / 2)) * usual.se
+    half = float(stdtrit(_freedom(problem), 0.5 + level / 2)) * usual.se
     if not positive:
         return ClusterInterval(value, usual.se, value - half, value + half, n_clusters, level, "CV3")
     half = min(half, 50.0)  # the exponential must stay finite

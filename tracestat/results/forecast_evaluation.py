@@ -213,8 +213,13 @@ class Comparison:
         Mean loss of the baseline less that of ours, above 0 where ours is better.
     cut : float or None
         ``gain`` as a share of the baseline's loss, percent; None for the log score.
+    p_value : float or None
+        Two-sided p of no gain, by the clusters of the headline interval: below 0.05 where that holds no 0 (exactly so
+        for the jackknife's). None where there is no interval.
+    p_adjusted : float or None
+        The same by Holm's rule over all comparisons of this provider and split.
     verdict : {"better", "worse", "cannot tell"}
-        Of ours; by whether the headline interval of the gain holds 0.
+        Of ours; better or worse where ``p_adjusted`` is at most 0.05.
     """
 
     provider: str
@@ -227,7 +232,17 @@ class Comparison:
     theirs: float | None
     gain: Interval
     cut: float | None
+    p_value: float | None
+    p_adjusted: float | None
     verdict: Verdict
+
+    @property
+    def verdict_alone(self) -> Verdict:
+        """What its own interval says, as if nothing else had been compared."""
+        low, high = self.gain.low, self.gain.high
+        if low is not None and low > 0:
+            return "better"
+        return "worse" if high is not None and high < 0 else "cannot tell"
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +322,7 @@ class ForecastEvaluation(Result):
         import polars as pl
 
         texts = ("part", "provider", "split", "method", "measure")
-        numbers = ("quantile", "elapsed", "n", "value", "low", "high", "share")
+        numbers = ("quantile", "elapsed", "n", "value", "low", "high", "share", "p_value", "p_adjusted")
         kinds = dict.fromkeys(texts, pl.String) | dict.fromkeys(numbers, pl.Float64)
         return pl.DataFrame(list(self._rows()), schema={**kinds, "interval": pl.String, "says": pl.String})
 
@@ -337,6 +352,8 @@ class ForecastEvaluation(Result):
                 "quantile": item.quantile,
                 "elapsed": item.elapsed,
                 "share": item.cut,
+                "p_value": item.p_value,
+                "p_adjusted": item.p_adjusted,
                 "says": item.verdict,
                 **_cells(item.gain),
             }

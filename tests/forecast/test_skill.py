@@ -142,6 +142,10 @@ def test_a_method_against_itself() -> None:
     assert (cut.value, cut.low, cut.high) == pytest.approx((0, 0, 0), abs=1e-9)
     same = paired_difference(base[:, 0], base[:, 0], np.ones(60), developer)
     assert (same.value, same.low, same.high) == (0, 0, 0)
+    # the same sums added up in another order
+    again = paired_test(base[:, 0] * (1 - 4e-16), base[:, 0], np.ones(60), developer)
+    assert (again.difference, again.p_value) == (same, 1)
+    assert error_cut(base * (1 + 4e-16), base, developer) == cut
 
 
 @settings(deadline=None, max_examples=25)

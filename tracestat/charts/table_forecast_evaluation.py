@@ -180,6 +180,7 @@ def _methods(result: ForecastEvaluation, provider: str, split: str, top: int | N
     notes = (
         "log score: mean ln P(bin of T), higher is better; p: cut of the pinball loss on ln T at once (after 0 s) "
         f"against global, percent; {_MARK}, not adjusted for their number",
+        "the log score takes no probability below 1e-9: where raw counts never saw an end, it hangs on few rows",
         "a point forecast has a median only; intervals: --json and -o FILE",
     )
     title = titled(f"Methods, {group_words(provider, split)}", result.head)
@@ -224,15 +225,19 @@ def verdict_words(some: Iterable[Comparison]) -> str:
     >>> words = verdict_words([Comparison(*start, Interval(0.1, 0.01, 0.19), None, 0.03, 0.06, "cannot tell")])
     >>> words.partition("; ")[0], words.rpartition(": ")[2]
     ('better in 0 of 1 comparison, cannot tell in 1, worse in 0', 'better in 1, worse in 0')
+    >>> verdict_words([])
+    'too few rows to test any comparison'
     """
     every = list(some)
     found = [item for item in every if item.p_value is not None]
+    if not found:
+        return "too few rows to test any comparison"
     said = [item.verdict for item in found]
     alone = [item.verdict_alone for item in found]
     text = (
-        f"better in {said.count('better')} of {counted(len(found), 'comparison')}, cannot tell in "
-        f"{said.count('cannot tell')}, worse in {said.count('worse')}; each by itself, not adjusted for their number: "
-        f"better in {alone.count('better')}, worse in {alone.count('worse')}"
+        f"better in {said.count('better')} of {counted(len(found), 'comparison')}{_also_by_developer(found)}, cannot "
+        f"tell in {said.count('cannot tell')}, worse in {said.count('worse')}; each by itself, not adjusted for their "
+        f"number: better in {alone.count('better')}, worse in {alone.count('worse')}"
     )
     worse = [item for item in found if "worse" in (item.verdict, item.verdict_alone)]
     if worse:
@@ -243,6 +248,15 @@ def verdict_words(some: Iterable[Comparison]) -> str:
     if len(found) < len(every):
         text += f"; {len(every) - len(found)} more have too few rows to be tested"
     return text
+
+
+def _also_by_developer(tested: Sequence[Comparison]) -> str:
+    """Say what holds of the verdicts by session if developers differ from each other."""
+    better = [item for item in tested if item.verdict == "better"]
+    if all(item.gain.method.startswith("developer") for item in better):
+        return ""
+    lows = [item.gain.developer[0] for item in better if item.gain.developer is not None]
+    return f" ({sum(low is not None and low > 0 for low in lows)} of them also by their developer interval)"
 
 
 def _measure(item: Comparison) -> str:
@@ -355,8 +369,7 @@ def _short(result: ForecastEvaluation) -> Table:
             continue
         where = ""
         if name == _PUBLISHED_OF:
-            place = "within" if least <= cut.value <= most else "below" if cut.value < least else "above"
-            where = f", {place} the published {least:g} to {most:g} %"
+            where = f", {_beside(cut, cut.value, least, most)}"
         lines.append(
             f"{plain(name) or '(none)'}: the upper-quantile error is cut by {cut_interval(cut)} %{where} (p .9, ln T, "
             f"mean of four landmarks, {SPLITS['developer' if result.split == 'developer' else 'time']})"
@@ -377,10 +390,30 @@ def _short(result: ForecastEvaluation) -> Table:
     return Table(titled("In short", result.head), caption=tuple(lines))
 
 
+def _beside(cut: Interval, value: float, least: float, most: float) -> str:
+    """Compare a cut with the published ones.
+
+    Examples
+    --------
+    >>> _beside(Interval(20, 10, 30), 20, 27, 37), _beside(Interval(20, 15, 25), 20, 27, 37)
+    ('below the published 27 to 37 %, which its interval reaches', 'below the published 27 to 37 %')
+    """
+    place = "within" if least <= value <= most else "below" if value < least else "above"
+    words = f"{place} the published {least:g} to {most:g} %"
+    if place == "within" or cut.low is None or cut.high is None or cut.low > most or cut.high < least:
+        return words
+    return f"{words}, which its interval reaches"
+
+
 def _against_words(some: Sequence[Comparison]) -> str:
     """Say by which measures ours is better than every baseline, and how the verdicts at all landmarks fall."""
     start = [item for item in some if item.elapsed == 0 and item.gain.value is not None]
     names = dict.fromkeys(map(_measure, start))
     clean = [name for name in names if all(item.verdict == "better" for item in start if _measure(item) == name)]
     said = f"at once, ours is better than every baseline by {joined(clean, len(names))}; " if clean else ""
-    return f"{said}over all landmarks {verdict_words(some)}"
+    kinds = {item.gain.method.partition(" ")[0] for item in some if item.p_value is not None}
+    how = "by developer; "
+    if "session" in kinds:
+        where = "by developer where 20 of them have rows, else " if "developer" in kinds else ""
+        how = f"{where}by session, which does not cover how developers differ; "
+    return f"{how if kinds else ''}{said}over all landmarks {verdict_words(some)}"

@@ -24,6 +24,7 @@ from tracestat.survival.headline import ENOUGH_CLUSTERS, headline
 __all__ = ["PairedTest", "effective_clusters", "error_cut", "paired_difference", "paired_test"]
 
 Array = NDArray[np.float64]
+_EQUAL = 1e-10  # sums this close (relative) are the same: no rounding decides which method is better
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +100,7 @@ def error_cut(
     >>> round(cut.value), cut.method
     (25, 'developer CV3')
     """
-    own, base = _columns(model), _columns(baseline)
+    own, base = _but_rounding(_columns(model), _columns(baseline)), _columns(baseline)
     width = base.shape[1]
 
     def cut(sums: Array) -> Array:
@@ -171,6 +172,7 @@ def paired_test(
     (-0.833333, True)
     """
     first, second, rows = (np.asarray(x, dtype=np.float64) for x in (a, b, n))
+    first = _but_rounding(first, second)
     if not rows.sum() > 0:
         return PairedTest(Interval(None, level=level), None)
 
@@ -209,6 +211,11 @@ def effective_clusters(weight: ArrayLike) -> float:
     """
     w = np.asarray(weight, dtype=np.float64)
     return float(w.sum() ** 2 / np.sum(w**2))
+
+
+def _but_rounding(a: Array, b: Array) -> Array:
+    """Give ``a`` with the very value of ``b`` where the two differ by rounding only."""
+    return np.where(np.abs(a - b) <= _EQUAL * (np.abs(a) + np.abs(b)), b, a)
 
 
 def _columns(sums: ArrayLike) -> Array:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from tracestat.charts.captions import headline_method, made, titled
+from tracestat.charts.forecast_verdicts import against_words, measure_words
 from tracestat.charts.forecast_words import SPLITS, cut_interval, group_words, label_of, method_words
 from tracestat.charts.table import Column, Table, label_column
-from tracestat.charts.words import MISSING, count, counted, joined, p_value, percent, plain, slope
+from tracestat.charts.words import MISSING, count, counted, p_value, percent, plain, slope
 from tracestat.results import Comparison, ForecastEvaluation, Interval, MethodEvaluation
 
-__all__ = ["evaluation_tables", "how_judged", "shown_methods", "verdict_words"]
+__all__ = ["evaluation_tables", "how_judged", "shown_methods"]
 
 _UPPER = ("0.9", "0.95", "0.99", "0.5", "0.1")
 _AT_ONCE = ("0.5", "0.9", "0.95", "0.99")
@@ -21,7 +22,6 @@ _ADJUSTED = (
     "* p at most 0.05, adjusted for all {n} comparisons of this provider and split, at other landmarks too (Holm); "
     "+ only its own interval excludes 0"
 )
-_MOST_NAMED = 4
 _LRU = "lru"
 _ORDERED = (_LRU, "global", "tool", "effective counts", "mixing k=20", "running mean", "ewma")
 _CLOCKS = {"trace": "as they met", "superposed": "many agents"}
@@ -216,64 +216,14 @@ def _by_landmark(result: ForecastEvaluation) -> Table:
     return Table(titled("Ours by the time already waited", result.head), columns, tuple(rows), (), notes)
 
 
-def verdict_words(some: Iterable[Comparison]) -> str:
-    """Count the verdicts, and name what ours is worse than; beside them what each interval by itself would say.
-
-    Examples
-    --------
-    >>> start = ("claude", "time", "tool", "log_score", None, 0.0, 2.0, 2.1)
-    >>> words = verdict_words([Comparison(*start, Interval(0.1, 0.01, 0.19), None, 0.03, 0.06, "cannot tell")])
-    >>> words.partition("; ")[0], words.rpartition(": ")[2]
-    ('better in 0 of 1 comparison, cannot tell in 1, worse in 0', 'better in 1, worse in 0')
-    >>> verdict_words([])
-    'too few rows to test any comparison'
-    """
-    every = list(some)
-    found = [item for item in every if item.p_value is not None]
-    if not found:
-        return "too few rows to test any comparison"
-    said = [item.verdict for item in found]
-    alone = [item.verdict_alone for item in found]
-    text = (
-        f"better in {said.count('better')} of {counted(len(found), 'comparison')}{_also_by_developer(found)}, cannot "
-        f"tell in {said.count('cannot tell')}, worse in {said.count('worse')}; each by itself, not adjusted for their "
-        f"number: better in {alone.count('better')}, worse in {alone.count('worse')}"
-    )
-    worse = [item for item in found if "worse" in (item.verdict, item.verdict_alone)]
-    if worse:
-        # those that stay worse when adjusted have the smallest p
-        worse.sort(key=lambda item: item.p_value or 0.0)
-        named = [f"{method_words(item.baseline)} ({_measure(item)} after {item.elapsed:g} s)" for item in worse]
-        text += f": {joined(named, _MOST_NAMED)}"
-    if len(found) < len(every):
-        text += f"; {len(every) - len(found)} more have too few rows to be tested"
-    return text
-
-
-def _also_by_developer(tested: Sequence[Comparison]) -> str:
-    """Say what holds of the verdicts by session if developers differ from each other."""
-    better = [item for item in tested if item.verdict == "better"]
-    if all(item.gain.method.startswith("developer") for item in better):
-        return ""
-    lows = [item.gain.developer[0] for item in better if item.gain.developer is not None]
-    return f" ({sum(low is not None and low > 0 for low in lows)} of them also by their developer interval)"
-
-
-def _measure(item: Comparison) -> str:
-    if item.measure == "log_score":
-        return "log score"
-    what = "ln T" if item.measure == "pinball_log" else "seconds"
-    return f"p {f'{item.quantile:g}'.removeprefix('0')} {what}"
-
-
 def _against(result: ForecastEvaluation, some: Sequence[Comparison], provider: str, split: str) -> Table:
     """Give the comparison at once, after 0 s, a row per baseline."""
     start = [item for item in some if item.elapsed == 0]
-    names = list(dict.fromkeys(_measure(item) for item in start))
+    names = list(dict.fromkeys(measure_words(item) for item in start))
     columns = (label_column("ours against"), *(Column(name.replace(" ", "\n", 2), "right") for name in names))
     rows = []
     for baseline in dict.fromkeys(item.baseline for item in start):
-        found = {_measure(item): item for item in start if item.baseline == baseline}
+        found = {measure_words(item): item for item in start if item.baseline == baseline}
         rows.append((method_words(baseline), *(_gain(found.get(name)) for name in names)))
     notes = [
         "log score: gain per row, nats; p: cut of the pinball loss of the baseline, percent; above 0 ours is better",
@@ -386,7 +336,7 @@ def _short(result: ForecastEvaluation) -> Table:
     for provider, split in result.groups_of():
         some = [item for item in result.against if (item.provider, item.split) == (provider, split)]
         if some:
-            lines.append(f"{group_words(provider, split)}: {_against_words(some)}")
+            lines.append(f"{group_words(provider, split)}: {against_words(some)}")
     return Table(titled("In short", result.head), caption=tuple(lines))
 
 
@@ -403,17 +353,3 @@ def _beside(cut: Interval, value: float, least: float, most: float) -> str:
     if place == "within" or cut.low is None or cut.high is None or cut.low > most or cut.high < least:
         return words
     return f"{words}, which its interval reaches"
-
-
-def _against_words(some: Sequence[Comparison]) -> str:
-    """Say by which measures ours is better than every baseline, and how the verdicts at all landmarks fall."""
-    start = [item for item in some if item.elapsed == 0 and item.gain.value is not None]
-    names = dict.fromkeys(map(_measure, start))
-    clean = [name for name in names if all(item.verdict == "better" for item in start if _measure(item) == name)]
-    said = f"at once, ours is better than every baseline by {joined(clean, len(names))}; " if clean else ""
-    kinds = {item.gain.method.partition(" ")[0] for item in some if item.p_value is not None}
-    how = "by developer; "
-    if "session" in kinds:
-        where = "by developer where 20 of them have rows, else " if "developer" in kinds else ""
-        how = f"{where}by session, which does not cover how developers differ; "
-    return f"{how if kinds else ''}{said}over all landmarks {verdict_words(some)}"

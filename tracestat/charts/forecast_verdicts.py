@@ -33,7 +33,7 @@ def verdict_words(some: Iterable[Comparison]) -> str:
     said = [item.verdict for item in found]
     alone = [item.verdict_alone for item in found]
     text = (
-        f"better in {said.count('better')} of {counted(len(found), 'comparison')}{_also_by_developer(found)}, cannot "
+        f"better in {said.count('better')} of {counted(len(found), 'comparison')}, cannot "
         f"tell in {said.count('cannot tell')}, worse in {said.count('worse')}; each by itself, not adjusted for their "
         f"number: better in {alone.count('better')}, worse in {alone.count('worse')}"
     )
@@ -46,15 +46,6 @@ def verdict_words(some: Iterable[Comparison]) -> str:
     if len(found) < len(every):
         text += f"; {len(every) - len(found)} more have too few rows to be tested"
     return text
-
-
-def _also_by_developer(tested: Sequence[Comparison]) -> str:
-    """Say what holds of the verdicts by session if developers differ from each other."""
-    better = [item for item in tested if item.verdict == "better"]
-    if all(item.gain.method.startswith("developer") for item in better):
-        return ""
-    lows = [item.gain.developer[0] for item in better if item.gain.developer is not None]
-    return f" ({sum(low is not None and low > 0 for low in lows)} of them also by their developer interval)"
 
 
 def measure_words(item: Comparison) -> str:
@@ -72,8 +63,5 @@ def against_words(some: Sequence[Comparison]) -> str:
     clean = [name for name in names if all(item.verdict == "better" for item in start if measure_words(item) == name)]
     said = f"at once, ours is better than every baseline by {joined(clean, len(names))}; " if clean else ""
     kinds = {item.gain.method.partition(" ")[0] for item in some if item.p_value is not None}
-    how = "by developer; "
-    if "session" in kinds:
-        where = "by developer where 20 of them have rows, else " if "developer" in kinds else ""
-        how = f"{where}by session, which does not cover how developers differ; "
+    how = "by session, which does not cover how developers differ; " if kinds == {"session"} else "by developer; "
     return f"{how if kinds else ''}{said}over all landmarks {verdict_words(some)}"

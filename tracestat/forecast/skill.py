@@ -19,7 +19,7 @@ from scipy.special import stdtr, stdtrit
 from tracestat.errors import TracestatError
 from tracestat.resample import ClusterInterval, bootstrap_weights, jackknife_interval, percentile_interval, sum_by
 from tracestat.results import Interval
-from tracestat.survival.headline import ENOUGH_CLUSTERS, headline
+from tracestat.survival.headline import headline
 
 __all__ = ["PairedTest", "effective_clusters", "error_cut", "paired_difference", "paired_test"]
 
@@ -55,8 +55,8 @@ class PairedTest:
     difference : Interval
         As from `paired_difference`.
     p_value : float or None
-        Two-sided, of the clusters that the headline interval is by: the difference over its standard error, with as
-        many degrees of freedom as the jackknife's interval has. None where there is no standard error.
+        Two-sided, by developer, by session where there is one developer only: the difference over its standard error,
+        with as many degrees of freedom as the jackknife's interval has. None where there is no standard error.
     """
 
     difference: Interval
@@ -185,11 +185,12 @@ def paired_test(
         matters = rows
     problem = _Ratio(np.stack([first - second, rows], axis=1), matters, rows, difference, positive=False)
     session, owner = _by_both(problem, developer, draws, seed, level)
-    if owner.n_clusters >= ENOUGH_CLUSTERS:
-        p_value = _p_value(owner, problem.by(developer))
-    else:
-        p_value = _p_value(session, problem.by(np.arange(rows.size)))
-    return PairedTest(headline(session, owner), p_value)
+    found = headline(session, owner)
+    if owner.se is None:
+        return PairedTest(found, _p_value(session, problem.by(np.arange(rows.size))))
+    # also below 20 developers: with 15 uneven ones this rejects a true null in 2 %, by session in 42 %
+    found = replace(found, low=owner.low, high=owner.high, method=f"developer {owner.method}")
+    return PairedTest(found, _p_value(owner, problem.by(developer)))
 
 
 def effective_clusters(weight: ArrayLike) -> float:

@@ -214,8 +214,8 @@ class Comparison:
     cut : float or None
         ``gain`` as a share of the baseline's loss, percent; None for the log score.
     p_value : float or None
-        Two-sided p of no gain, by the clusters of the headline interval: below 0.05 where that holds no 0 (exactly so
-        for the jackknife's). None where there is no interval.
+        Two-sided p of no gain, by the clusters of ``gain``, which are the developers however few: below 0.05 where
+        that interval holds no 0 (exactly so for the jackknife's). None where there is no interval.
     p_adjusted : float or None
         The same by Holm's rule over all comparisons of this provider and split.
     verdict : {"better", "worse", "cannot tell"}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from timeit import timeit
 from typing import Any
@@ -103,6 +105,10 @@ def test_with_all_history_the_hierarchies_answer_together(known: ForecastModel) 
     capped = ask(known, HISTORY, elapsed=3.0, asked_limit=3.5).pool
     assert capped is not None
     assert {each.q50 for each in (capped.base, *capped.members)} == {0.5}
+    # the level that answers is that of the first hierarchy, not of the pool
+    assert "first hierarchy: developer eve never seen: command_skeleton answers" in (
+        ask(known, {**HISTORY, "developer": "eve"}).notes
+    )
     stranger = ask(known, {**HISTORY, "developer": "eve"}).pool
     assert stranger is not None
     assert (stranger.developer_seen, [each.weight for each in stranger.members]) == (False, list(fitted.unseen))
@@ -145,7 +151,7 @@ def test_a_limit_that_is_over_and_one_of_which_nothing_is_known(known: ForecastM
     assert all_end.limit is not None
     assert (all_end.limit.mass, all_end.limit.known) == (1.0, False)
     assert curve_at(all_end, 9.0)[-1] == 0.0
-    assert any("all is taken to end there" in note for note in all_end.notes)
+    assert "the model does not know what share ends at an asked limit: all is taken to end there" in all_end.notes
 
 
 def test_a_round_of_several_calls(known: ForecastModel) -> None:
@@ -180,6 +186,16 @@ def test_what_lies_beyond_the_longest_pause_is_marked(known: ForecastModel) -> N
     assert ask(known, asked_limit=1.0).remaining.q99 != 1.0
     bare = replace(known, providers={"claude": replace(known.providers["claude"], limits=())})
     assert ask(bare, asked_limit=1.0).remaining.extrapolated == ()
+
+
+def test_a_curve_goes_on_as_far_as_was_waited_and_to_the_limit(known: ForecastModel) -> None:
+    for options in ({"elapsed": 1e6}, {"elapsed": 1e6, "asked_limit": 3e6}, {"asked_limit": 5e5}):
+        found = ask(known, **options)
+        last = max(t for t, _ in found.survival)
+        assert last == max(options.get("elapsed", 0.0), options.get("asked_limit", 0.0) - options.get("elapsed", 0.0))
+        times = sorted({t for t, _ in found.survival if t > 1.0})
+        # drawn straight over log time: no long way between two points
+        assert max(b / a for a, b in pairwise(times)) <= 2.0
 
 
 def test_json_and_frame(known: ForecastModel) -> None:
@@ -318,8 +334,14 @@ def test_numbers_are_keys_too(known: ForecastModel) -> None:
         ({"end_kind": ["x"]}, {}, "--key end_kind"),
         ({"tool_class": ["shell"], "developer": ["a", "b"]}, {}, "unlike lengths"),
         ({"tool_class": ["shell"]}, {"elapsed": [1.0, 2.0]}, "elapsed has the shape (2,)"),
-        ({"tool_class": ["shell"]}, {"elapsed": -1.0}, "elapsed is not finite, or below 0"),
-        ({"tool_class": ["shell"]}, {"elapsed": float("nan")}, "elapsed is not finite, or below 0"),
+        ({"tool_class": ["shell"]}, {"elapsed": -1.0}, "elapsed is seconds from 0, at most 1e+08"),
+        ({"tool_class": ["shell"]}, {"elapsed": float("nan")}, "elapsed is seconds from 0"),
+        ({"tool_class": ["shell"]}, {"elapsed": 1e12}, "elapsed is seconds from 0"),
+        ({"tool_class": "shell"}, {}, "tool_class is one value"),
+        ({"tool_class": 3}, {}, "tool_class is one value"),
+        ({"tool_class": [["shell"]]}, {}, "no column of texts or numbers"),
+        ({"tool_class": np.array([["shell", "edit"]])}, {}, "no column of texts or numbers"),
+        ({"tool_class": ["\ud800"]}, {}, "no column of texts or numbers"),
         ({"tool_class": ["shell"]}, {"p": 1.0}, "p lies from 0 to below 1"),
         ({"tool_class": ["shell"]}, {"horizon": -1.0}, "a horizon is seconds from 0"),
         ({"tool_class": ["shell"]}, {"p": 0.5, "horizon": 1.0}, "not for both"),
@@ -335,7 +357,41 @@ def test_a_batch_that_cannot_be_asked(known: ForecastModel, columns: Any, option
 
 
 def test_a_batch_of_nothing(known: ForecastModel) -> None:
-    assert tracestat.Forecaster(known).batch({"tool_class": []}).shape == (0,)
+    forecaster = tracestat.Forecaster(known)
+    assert forecaster.batch({"tool_class": []}).shape == (0,)
+    # all history keys: the pool is asked
+    assert forecaster.batch({key: [] for key in HISTORY}, p=[0.1, 0.9], asked_limit=3.0).shape == (2, 0)
+
+
+def test_not_a_number_among_texts_is_a_missing_value(known: ForecastModel) -> None:
+    forecaster, nan = tracestat.Forecaster(known), float("nan")
+    wanted = forecaster.batch({"tool_class": ["shell", None, "3"]})
+    texts = np.array(["shell", nan, "3"], dtype=object)
+    columns: list[Any] = [["shell", nan, 3], texts, iter(["shell", None, "3"])]
+    for column in columns:
+        assert forecaster.batch({"tool_class": column}).tolist() == wanted.tolist()
+    assert forecaster.remaining({"tool_class": nan}).quantile(0.5) == pytest.approx(wanted[1])
+    assert forecaster.batch({"tool_class": [nan]}).tolist() == [wanted[1]]
+    lengths = {key: np.array([1.0, None], dtype=object) for key in ("previous", "previous_in_session")}
+    assert np.isfinite(forecaster.batch(lengths)).all()
+
+
+def test_one_pause_that_cannot_be_asked(known: ForecastModel) -> None:
+    forecaster = tracestat.Forecaster(known)
+    left = forecaster.remaining(KEYS, 5.0)
+    date: Any = datetime(2026, 1, 1)
+    for wrong in (
+        lambda: left.quantile(1.0),
+        lambda: left.quantile(float("nan")),
+        lambda: left.survival(-30.0),
+        lambda: left.mean(-1.0),
+        lambda: forecaster.remaining(KEYS, 1e12),
+        lambda: forecaster.remaining(KEYS, asked_limit=-5.0),
+        lambda: forecaster.remaining(KEYS, asked_limit=0.0),
+        lambda: forecaster.remaining({"tool_class": date}),
+    ):
+        with pytest.raises(UsageError):
+            wrong()
 
 
 def test_keys_that_come_again_cost_microseconds(known: ForecastModel) -> None:

@@ -41,16 +41,26 @@ from tracestat.results import (
 )
 from tracestat.results.forecast_prediction import BASE, FIRST, POOL, QUANTILES
 
-__all__ = ["WINDOW", "as_model", "check_keys", "check_seconds", "known_keys", "predict_remaining", "provider_of"]
+__all__ = [
+    "LONGEST",
+    "WINDOW",
+    "as_model",
+    "check_keys",
+    "check_seconds",
+    "known_keys",
+    "predict_remaining",
+    "provider_of",
+]
 
 WINDOW = 3600.0
-_LONGEST = 1e8
+LONGEST = 1e8
 _MOST_CALLS = 1000
 # a mean leans on what was never seen if so much of it comes from there
 _MUCH = 0.01
 # times from now: six a decade in round numbers, and those that people say
 _DECADES = (round(m * 10.0**k, 6) for k in range(-2, 4) for m in (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
 _AHEAD = (*_DECADES, 60.0, 600.0, 1800.0, 3600.0, 1e4, 1.5e4, 2e4)
+_FAR_AHEAD = tuple(m * 10.0**k for k in range(4, 8) for m in (3.0, 5.0, 7.0, 10.0, 15.0, 20.0))
 
 
 def predict_remaining(
@@ -135,7 +145,9 @@ def predict_remaining(
     *above, (_, law) = laws.items()
     times = _times(law, path.grid, elapsed)
     told = _told(law, elapsed, path.last_seen)
-    notes = [*level_notes(levels), *_lacking(chosen, asked), *limit_notes]
+    # where all answer together, what is said of levels is true of the first hierarchy only
+    of = "" if together is None else "first hierarchy: "
+    notes = [*(f"{of}{note}" for note in level_notes(levels)), *_lacking(chosen, asked), *limit_notes]
     return ForecastPrediction(
         head=_head(opened, chosen),
         provider=name,
@@ -237,8 +249,8 @@ def known_keys(provider: ProviderModel) -> tuple[str, ...]:
 
 def check_seconds(option: str, value: float, *, above: bool = False) -> None:
     """Refuse what is no time."""
-    if not (value > 0 or (value == 0 and not above)) or not value <= _LONGEST:
-        raise UsageError(f"{option} {value:g}: give seconds {'above' if above else 'from'} 0, at most {_LONGEST:g}")
+    if not (value > 0 or (value == 0 and not above)) or not value <= LONGEST:
+        raise UsageError(f"{option} {value:g}: give seconds {'above' if above else 'from'} 0, at most {LONGEST:g}")
 
 
 def _of_round(
@@ -340,10 +352,14 @@ def _told(law: RemainingLaw, elapsed: float, last_seen: float) -> RemainingTime:
 
 
 def _times(law: RemainingLaw, grid: Grid, elapsed: float) -> tuple[float, ...]:
-    """Give the times from now at which curves are told: round numbers, and the edges of what lies ahead."""
+    """Give the times from now at which curves are told: round numbers, and the edges of what lies ahead.
+
+    A curve is drawn straight between them, so they go on for as long as has been waited already, and to the limit.
+    """
     edges = [edge - elapsed for window in grid.windows for edge in window if edge > elapsed]
     limit = [law.limit - elapsed] if elapsed < law.limit < inf else []
-    return tuple(sorted({0.0, *_AHEAD, *edges, *limit}))
+    far = [t for t in _FAR_AHEAD if t <= max([elapsed, *limit])]
+    return tuple(sorted({0.0, *_AHEAD, *far, *edges, *limit}))
 
 
 def _curve(law: RemainingLaw, times: Sequence[float], elapsed: float) -> tuple[tuple[float, float], ...]:
@@ -397,7 +413,7 @@ def _limit(
     mass, whose, known = limit_mass(provider, tool_class)
     notes = ["deadlines ahead are those of all calls, whatever limit they asked for"] if windows else []
     if not known:
-        notes.append("the model knows of no call that reached its asked limit: all is taken to end there")
+        notes.append("the model does not know what share ends at an asked limit: all is taken to end there")
     if known and whose is None and tool_class is not None:
         notes.append(f"limits of tool_class {tool_class} were never reached: all classes together tell the mass")
     return LimitCut(seconds=asked, mass=mass, tool_class=whose, known=known), notes

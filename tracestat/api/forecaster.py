@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tracestat.api.forecast_predictions import WINDOW, as_model, check_keys, known_keys, provider_of
+from tracestat.api.forecast_predictions import LONGEST, WINDOW, as_model, check_keys, known_keys, provider_of
 from tracestat.errors import UsageError
 from tracestat.forecast.asking import UNSEEN, Value, answer_path, band_code, code_book, code_of, limit_mass
 from tracestat.forecast.asking_pool import answer_pool, serving_pool
@@ -50,14 +50,20 @@ class Remaining:
 
     def survival(self, ahead: float) -> float:
         """Give the share that still runs ``ahead`` seconds from now."""
+        if not ahead >= 0:
+            raise UsageError(f"ahead {ahead}: give seconds from 0")
         return self.law.survival(ahead, self.elapsed)
 
     def quantile(self, p: float) -> float:
         """Give the time from now by which a share p, in [0, 1), has ended."""
+        if not 0 <= p < 1:
+            raise UsageError(f"p {p}: a share lies from 0 to below 1")
         return self.law.quantile(p, self.elapsed) - self.elapsed
 
     def mean(self, window: float = WINDOW) -> float:
         """Give the mean remaining time, where what lasts longer than ``window`` counts as the window."""
+        if not window >= 0:
+            raise UsageError(f"window {window}: give seconds from 0")
         return self.law.mean(self.elapsed, window)
 
 
@@ -107,8 +113,10 @@ class Forecaster:
         """
         if not keys.keys() <= self._known:
             check_keys(self._provider, keys)
-        if not 0 <= elapsed < np.inf:
-            raise UsageError(f"elapsed {elapsed}: give seconds from 0")
+        if not 0 <= elapsed <= LONGEST:
+            raise UsageError(f"elapsed {elapsed}: give seconds from 0, at most {LONGEST:g}")
+        if asked_limit is not None and not asked_limit > 0:
+            raise UsageError(f"asked_limit {asked_limit}: give seconds above 0")
         values = []
         for key, banded in self._keys:
             value = keys.get(key, _MISSING)
@@ -177,8 +185,8 @@ class Forecaster:
                 f"batch: columns of unlike lengths ({', '.join(f'{k} {len(c)}' for k, c in given.items())})"
             )
         start = _each("elapsed", elapsed, size)
-        if not ((start >= 0) & np.isfinite(start)).all():
-            raise UsageError("batch: elapsed is not finite, or below 0")
+        if not ((start >= 0) & (start <= LONGEST)).all():
+            raise UsageError(f"batch: elapsed is seconds from 0, at most {LONGEST:g}, for every row")
         laid = self._laid(given, size)
         cut = (
             None if asked_limit is None else self._cut(given.get("tool_class"), _each("asked_limit", asked_limit, size))
@@ -253,11 +261,23 @@ def _names(columns: pl.DataFrame | Mapping[str, Column]) -> Sequence[str]:
 def _series(key: str, values: Any) -> pl.Series:
     import polars as pl
 
-    if isinstance(values, pl.Series):
-        return values
-    if isinstance(values, np.ndarray) and values.dtype.kind in "US":
-        return pl.Series(key, values.astype(object), dtype=pl.String)
-    return pl.Series(key, values, strict=False)
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise UsageError(f"batch: {key} is one value; give a value per row")
+    if isinstance(values, np.ndarray) and values.dtype.kind in "USO":
+        values = values.tolist()
+    elif isinstance(values, Iterator):
+        values = list(values)
+    try:
+        try:
+            found = pl.Series(key, values)
+        except (TypeError, pl.exceptions.PolarsError):
+            # texts beside numbers; not a number is what is missing there
+            found = pl.Series(key, [None if each != each else each for each in values], strict=False)
+    except (TypeError, ValueError, pl.exceptions.PolarsError):
+        raise UsageError(f"batch: {key} is no column of texts or numbers") from None
+    if found.dtype.is_nested() or found.dtype == pl.Object:
+        raise UsageError(f"batch: {key} is no column of texts or numbers")
+    return found
 
 
 def _each(name: str, values: ArrayLike, size: int) -> NDArray[np.float64]:
@@ -295,6 +315,7 @@ def _codes(path: PathModel, key: str, values: pl.Series) -> NDArray[np.int32]:
     book = code_book(path, key)
     missing = book.get(None, UNSEEN)
     if values.dtype.is_numeric():
+        values = values.fill_nan(None) if values.dtype.is_float() else values
         known = values.unique().drop_nulls()
         found = [code_of(path, key, float(value)) for value in known.to_list()]
         made = values.replace_strict(known, pl.Series(found, dtype=pl.Int32), default=missing, return_dtype=pl.Int32)

@@ -65,17 +65,28 @@ def code_of(path: PathModel, key: str, value: Value) -> int:
     key : str
         One of its keys.
     value : str, float or None
-        None for "has none"; for a history key the seconds of earlier pauses, None where there was none.
+        None for "has none"; for a history key the seconds of earlier pauses, None where there was none. Not a number
+        is None, too: frames have it where nothing is known.
 
     Raises
     ------
     UsageError
-        A length that is no number of seconds from 0 on.
+        A value that is neither text nor number, or a length that is no number of seconds from 0 on.
     """
     if key in BANDED:
         return band_code(key, value)
-    text = value if value is None or isinstance(value, str) else repr(float(value)).removesuffix(".0")
+    number = None if isinstance(value, str) else _number(key, value)
+    text = value if isinstance(value, str) else None if number is None else repr(number).removesuffix(".0")
     return code_book(path, key).get(text, UNSEEN)
+
+
+def _number(key: str, value: float | None) -> float | None:
+    """Read a number; not a number is what a frame has where there is none."""
+    try:
+        number = None if value is None else float(value)
+    except (TypeError, ValueError):
+        raise UsageError(f"{key}={value}: give a text, a number or {NONE}") from None
+    return None if number is None or isnan(number) else number
 
 
 def band_code(key: str, value: Value) -> int:
@@ -90,14 +101,15 @@ def band_code(key: str, value: Value) -> int:
 
 
 def _length(key: str, value: Value) -> float | None:
-    """Read the length of earlier pauses; not a number is what a frame has where there was none."""
-    if value is None or value == NONE or (isinstance(value, float) and isnan(value)):
+    """Read the length of earlier pauses."""
+    if value == NONE:
         return None
     try:
-        number = float(value)
+        # a text that spells it is no missing value
+        number = float(value) if isinstance(value, str) else _number(key, value)
     except ValueError:
         number = -1.0
-    if not number >= 0:
+    if number is not None and not number >= 0:
         raise UsageError(f"{key}={value}: give the seconds of earlier pauses, or {NONE} where there was none")
     return number
 
@@ -254,7 +266,7 @@ def limit_mass(provider: ProviderModel, tool_class: Value) -> tuple[float, str |
     Returns
     -------
     mass : float
-        In (0, 1]; 1 where the model knows of no call that reached its limit.
+        In (0, 1]; 1 where the model does not know what share ends at a limit.
     whose : str or None
         The class that answered, None for all classes together.
     known : bool

@@ -92,7 +92,7 @@ def lay_out_pool(
     found = [hazards_asked(path, place) for path, place in zip((base, *paths), places, strict=True)]
     code, most = known.astype(np.int64), 2
     for hazards, which in found:
-        if most > _MOST_CODE // hazards.shape[0]:
+        if most > _MOST_CODE // max(hazards.shape[0], 1):
             code = np.unique(code, return_inverse=True)[1].astype(np.int64)
             most = known.size
         code = code * hazards.shape[0] + which

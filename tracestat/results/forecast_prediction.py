@@ -161,7 +161,7 @@ class LimitCut:
     """The limit that the call asked for: ``mass`` of what still runs then ends there.
 
     ``tool_class`` is the class whose calls tell the mass, None for all together; ``known`` is False where the model
-    knows of no call that reached its limit, so that everything is taken to end there.
+    does not know what share ends at a limit, so that everything is taken to end there.
     """
 
     seconds: float

@@ -109,6 +109,7 @@ def test_files_and_charts(run: Run, path: Path, tmp_path: Path) -> None:
         (["--key", "tool_class=a", "--key", "tool_class=b"], "--key tool_class: given twice"),
         (["--key", "tool=Bash"], "--key tool: this model does not have it; it has tool_class, command_skeleton"),
         (["--key", "previous=soon"], "previous=soon"),
+        (["--key", "previous=nan"], "previous=nan: give the seconds of earlier pauses, or none"),
         (["--call", "tool_class=shell"], "--call: name 2 to"),
         (["--call", "shell", "--call", "edit"], "--call shell: write KEY=VALUE"),
         (["--elapsed", "-3"], "--elapsed -3"),
@@ -116,6 +117,7 @@ def test_files_and_charts(run: Run, path: Path, tmp_path: Path) -> None:
         (["--asked-limit", "0"], "--asked-limit 0"),
         (["--provider", "gemini"], "--provider gemini"),
         (["-o", "p.txt"], "p.txt"),
+        (["--key", "tool_class=\udcff", "--json"], "--key tool_class: bytes that are no UTF-8"),
     ],
 )
 def test_wrong_use_is_one_line_and_code_2(run: Run, path: Path, more: list[str], words: str) -> None:
@@ -123,6 +125,13 @@ def test_wrong_use_is_one_line_and_code_2(run: Run, path: Path, more: list[str],
     assert (ran.code, ran.out) == (2, "")
     assert words in ran.err
     assert len(ran.err.splitlines()) == 1
+
+
+def test_long_times_are_written_out(run: Run, path: Path) -> None:
+    ran = run("forecast", "predict", path, "--elapsed", "123456", "--asked-limit", "1e8")
+    assert "100,000,000 s" in ran.out
+    assert "99,876,544 s" in ran.out
+    assert "e+" not in ran.out
 
 
 def test_one_of_several_providers_is_named(run: Run, two: Path) -> None:

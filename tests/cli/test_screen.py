@@ -49,6 +49,13 @@ def test_results_are_utf8_whatever_the_locale(monkeypatch: pytest.MonkeyPatch) -
     assert raw.getvalue() == "5 µs\n".encode()
 
 
+def test_bytes_that_are_no_utf8_come_out_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
+    say('{"path": "\udcff.jsonl"}')
+    assert raw.getvalue() == b'{"path": "\\udcff.jsonl"}\n'
+
+
 class _Stuck(io.StringIO):
     def __init__(self, error: OSError) -> None:
         super().__init__()

@@ -233,5 +233,5 @@ def _ahead(atoms: Sequence[AtomAhead]) -> Table:
 
 def window_words(pair: tuple[float, float]) -> str:
     """Write a window in seconds: in minutes one of two digits would have no width."""
-    low, high = (f"{value:,.4g}" for value in pair)
+    low, high = (f"{value:,.0f}" if value >= 1e4 else f"{value:.4g}" for value in pair)
     return f"{low} s" if low == high else f"{low}-{high} s"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from math import isnan
 from pathlib import Path
 from typing import Annotated
 
@@ -97,6 +98,8 @@ def _pairs(option: str, texts: Sequence[str]) -> Mapping[str, str | float | None
     found: dict[str, str | float | None] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
+        if not text.isascii() and text != text.encode(errors="replace").decode():
+            raise UsageError(f"{option} {name}: bytes that are no UTF-8; write it in UTF-8")
         if not (name and equals):
             raise UsageError(f"{option} {text}: write KEY=VALUE, as tool_class=shell")
         if name in found:
@@ -109,9 +112,10 @@ def _length(value: str) -> str | float | None:
     if value == "none":
         return None
     try:
-        return float(value)
+        number = float(value)
     except ValueError:
         return value
+    return value if isnan(number) else number
 
 
 def _call(text: str) -> Mapping[str, str | float | None]:

@@ -56,7 +56,8 @@ def say(text: str) -> None:
     """
     try:
         if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(encoding="utf-8")
+            # bytes of an argument that are no UTF-8 come out escaped, as JSON writes them
+            sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
         sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
     except BrokenPipeError:
         close_stdout()

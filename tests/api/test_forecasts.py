@@ -174,6 +174,15 @@ def test_few_rows_are_a_note_and_still_a_forecast(store_of: Make, tmp_path: Path
     assert tracestat.load_forecast(tmp_path / "m.parquet").providers["claude"].notes == provider.notes
 
 
+def test_few_held_out_rows_are_a_note(store_of: Make) -> None:
+    [provider] = tracestat.fit_forecast(
+        store_of([r for k in range(12) for r in waits(f"a{k}", [1.5, 4.0])])
+    ).providers.values()
+    assert provider.pool is not None
+    words = f"the hierarchies are weighed by {provider.pool.held_out[0]} held-out rows, 100 needed for weights that can"
+    assert any(note.startswith(words) for note in provider.notes)
+
+
 def test_a_key_without_values_is_a_note(store_of: Make) -> None:
     model = tracestat.fit_forecast(store_of(waits("a", [1.0, 2.0])), keys="tool,asked_limit_seconds")
     assert "no value of asked_limit_seconds is known here: no difference by it" in model.providers["claude"].notes

@@ -187,6 +187,20 @@ def test_few_developers_are_said() -> None:
     assert "fewer than 20 developers (5)" in fit.note
 
 
+@pytest.mark.parametrize(
+    ("session", "words"),
+    [(np.zeros(200, dtype=int), "all rounds are of one session"), (np.arange(200) == 5, "one of the sessions")],
+)
+def test_why_there_is_no_interval_is_said(session: np.ndarray, words: str) -> None:
+    # without the larger of two sessions one round is left, whose likelihood has no peak
+    fit = fit_dependence(rounds_of(2.0, 200, 4), session, np.zeros(200))
+    assert 1 < fit.theta < MOST_THETA
+    assert fit.interval is None
+    assert fit.note is not None
+    assert words in fit.note
+    assert "no interval" in fit.note
+
+
 def test_few_rounds_are_taken_as_independent() -> None:
     fit = fit_dependence(rounds_of(6.0, 29, 5), np.arange(29), np.arange(29))
     assert (fit.theta, fit.interval, fit.n_rounds) == (1.0, None, 29)

@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -173,6 +174,15 @@ def test_values_that_no_row_has_are_left_out(model: ForecastModel) -> None:
     assert same_path(compacted(path), path)
     assert path.nesting.levels[0].codes.tolist() == [0, 1, 2]
     assert before.nesting.levels[0].codes.tolist() == [0, 1, 3]
+
+
+def test_a_dependence_beyond_all_bounds_is_none(model: ForecastModel, tmp_path: Path) -> None:
+    codex = model.providers["codex"]
+    assert codex.dependence is not None
+    far = replace(codex, dependence=replace(codex.dependence, theta=1e300))
+    with pytest.raises(msgspec.ValidationError):
+        write_model(replace(model, providers={"codex": far}), tmp_path / "m.parquet")
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_table_says_what_it_holds(model: ForecastModel, stored: Path) -> None:

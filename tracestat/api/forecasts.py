@@ -313,6 +313,9 @@ def _notes(
         notes.append(f"no value of {', '.join(empty)} is known here: no difference by it")
     if pool is not None and not pool.held_out[0]:
         notes.append("too few sessions to weigh the hierarchies by held-out rows: they share the weight equally")
+    elif pool is not None and pool.held_out[0] < _FEW_ROWS:
+        held_out = counted(pool.held_out[0], "held-out row")
+        notes.append(f"the hierarchies are weighed by {held_out}, {_FEW_ROWS} needed for weights that can be relied on")
     if not alone.size:
         notes.append("no round with a single call: nothing can be said of several calls side by side")
     if untold:

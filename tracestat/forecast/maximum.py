@@ -331,6 +331,8 @@ def fit_dependence(laws: MemberLaws, session: ArrayLike, developer: ArrayLike) -
         bounds = (float(low), float(high))
     n_developers = by_developer.n_clusters
     few = FEW_DEVELOPERS.format(n=n_developers) if n_developers < ENOUGH_CLUSTERS else None
+    if bounds is None:
+        few = _note_without_bounds(by_developer if n_developers >= ENOUGH_CLUSTERS else by_session)
     return Dependence(theta, value, independent, n, bounds, few)
 
 
@@ -361,6 +363,13 @@ def _jackknives(laws: MemberLaws, eta: float, *clusterings: ArrayLike) -> tuple[
         curved = bends < 0
         found.append(jackknife_interval(eta, np.where(curved, eta - slopes / np.where(curved, bends, 1.0), np.nan)))
     return tuple(found)
+
+
+def _note_without_bounds(by: ClusterInterval) -> str:
+    if by.n_clusters < 2:
+        return "all rounds are of one session: no interval of theta"
+    who = "developers" if by.n_clusters >= ENOUGH_CLUSTERS else "sessions"
+    return f"the rounds lean on one of the {who}, without which nothing can be said of theta: no interval"
 
 
 def _note_at_bound(laws: MemberLaws, theta: float, independent: float) -> str:

@@ -36,6 +36,7 @@ VERSION: Final = 1
 # of untrusted input: far above what a fit gives
 _MOST_PROVIDERS, _MOST_PATHS, _MOST_KEYS, _MOST_EDGES, _MOST_PROFILE = 64, 16, 32, 1024, 1024
 _MOST_WEIGHT = 1.5
+_MOST_THETA = 1e6
 
 Count = Annotated[int, Meta(ge=0, le=2**53)]
 Pair = tuple[float, float]
@@ -85,7 +86,7 @@ class _LimitHead(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _DependenceHead(msgspec.Struct, forbid_unknown_fields=True):
-    theta: Annotated[float, Meta(ge=1)]
+    theta: Annotated[float, Meta(ge=1, le=_MOST_THETA)]
     log_likelihood: float
     independent: float
     n_rounds: Count

@@ -15,8 +15,7 @@ from tests.traces import Row, call, round_
 from tracestat.api.forecast_dependence import dependence_of, laws_of_members
 from tracestat.api.forecast_rows import rows_of
 from tracestat.durations import select
-from tracestat.durations.forecast import forecast_rows
-from tracestat.durations.forecast_members import forecast_members
+from tracestat.durations.forecast import forecast_members, forecast_rows
 from tracestat.forecast.grid import forecast_grid
 from tracestat.forecast.keys import HISTORY_KEYS, PATHS
 from tracestat.forecast.model import PathModel, path_model

@@ -34,7 +34,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 import tracestat
 from lifelines import KaplanMeierFitter
-from tracestat.api.forecast_evaluation import provider_grid
+from tracestat.api.forecast_rows import provider_grid
 from tracestat.api.forecast_rows import rows_by_provider
 from tracestat.durations import select
 from tracestat.forecast.keys import PATHS

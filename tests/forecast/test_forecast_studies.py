@@ -16,8 +16,7 @@ import pytest
 import tracestat
 from tests.forecast.nested_law import GRID, KEYS, Array, NestedLaw, draw_law, draw_rows, law_of
 from tests.forecast.synthetic_truth import LEVELS, Truth, coverage_with_error, known_curves, single_calls
-from tracestat.api.forecast_evaluation import provider_grid
-from tracestat.api.forecast_rows import rows_by_provider
+from tracestat.api.forecast_rows import provider_grid, rows_by_provider
 from tracestat.durations import select
 from tracestat.forecast.forecasts import CurveForecast
 from tracestat.forecast.keys import PATHS, POOL_BASE

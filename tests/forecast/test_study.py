@@ -15,7 +15,7 @@ from tests.studies import forecast_keys
 from tests.studies.forecast_keys import Candidate, Difference, candidates, verdict
 from tests.studies.forms import SPEC, Bench, Form, later_half, losses
 from tests.studies.study_rows import study_rows, told_afterwards, with_more
-from tracestat.api.forecast_evaluation import provider_grid
+from tracestat.api.forecast_rows import provider_grid
 from tracestat.forecast.evaluation import score
 from tracestat.forecast.keys import PATHS, POOL_BASE
 from tracestat.forecast.pool import fit_pool

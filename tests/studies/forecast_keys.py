@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 import tracestat
 from tests.studies.forms import PINBALL, SPEC, Array, Bench, Form, losses
 from tests.studies.study_rows import OTHER_BANDS, study_rows
-from tracestat.api.forecast_evaluation import provider_grid
+from tracestat.api.forecast_rows import provider_grid
 from tracestat.forecast.evaluation import developer_of_session
 from tracestat.forecast.keys import HISTORY_KEYS, PATHS
 from tracestat.forecast.rows import PauseRows

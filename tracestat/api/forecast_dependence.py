@@ -10,7 +10,7 @@ import numpy as np
 
 from tracestat.api.forecast_rows import rows_of
 from tracestat.durations import Selection
-from tracestat.durations.forecast_members import forecast_members
+from tracestat.durations.forecast import forecast_members
 from tracestat.forecast.batch import Finder, lay_out
 from tracestat.forecast.maximum import LEAST_ROUNDS, MemberLaws, fit_dependence, member_laws
 from tracestat.forecast.model import Dependence, PathModel
@@ -84,7 +84,7 @@ def laws_of_members(members: pl.DataFrame, single: PathModel, *, aged: bool) -> 
     Parameters
     ----------
     members : DataFrame
-        Rows of :func:`tracestat.durations.forecast_members.forecast_members`, of one provider.
+        Rows of :func:`tracestat.durations.forecast.forecast_members`, of one provider.
     single : PathModel
         Law of a round with one call.
     aged : bool

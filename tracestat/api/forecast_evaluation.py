@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracestat.api.common import Progress, TraceLike, as_trace, excluded_of, head_of
-from tracestat.api.forecast_rows import rows_by_provider
+from tracestat.api.forecast_rows import provider_grid, rows_by_provider
 from tracestat.api.forecast_summaries import Judged, against_of, headline_of, methods_of, order_of
-from tracestat.api.hazard_plan import CUT_AT
 from tracestat.durations import select
 from tracestat.errors import UsageError
 from tracestat.forecast.calibration import observed_survival
@@ -25,7 +24,6 @@ from tracestat.forecast.evaluation import (
     merge,
     score,
 )
-from tracestat.forecast.grid import Grid, forecast_grid
 from tracestat.forecast.keys import PATHS, check_path
 from tracestat.forecast.methods import OURS, Forecast, Path, forecast_all, method_keys
 from tracestat.forecast.order import OrderScore, merge_orders, order_scores
@@ -44,10 +42,9 @@ from tracestat.results import (
     OrderEvaluation,
     SplitCounts,
 )
-from tracestat.survival.bins import deadline_window
 from tracestat.survival.headline import ENOUGH_CLUSTERS, FEW_DEVELOPERS
 
-__all__ = ["evaluate_forecast", "provider_grid"]
+__all__ = ["evaluate_forecast"]
 
 _MOST_DRAWS = 100_000
 _SPLITS: tuple[Split, ...] = ("time", "developer")
@@ -184,12 +181,6 @@ def _published() -> dict[str, float]:
         figure.id.rpartition(".")[2]: figure.value for figure in load_published().select(only="article.forecast")
     }
     return {name: round(100 * value, 6) for name, value in figures.items() if value is not None}
-
-
-def provider_grid(provider: str) -> Grid:
-    """Lay the bins of a provider, with the windows of its known deadlines."""
-    taus, more = CUT_AT.get(provider, ((), 0.0))
-    return forecast_grid([deadline_window(tau, more) for tau in taus])
 
 
 def _judged(rows: Mapping[str, PauseRows], split: Split, paths: Sequence[Path], seed: int) -> Iterable[Judged]:

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracestat.api.hazard_plan import CUT_AT
 from tracestat.durations import Selection
 from tracestat.durations.forecast import forecast_rows
 from tracestat.errors import UsageError
+from tracestat.forecast.grid import Grid, forecast_grid
 from tracestat.forecast.keys import BAND_EDGES, BANDED, band_labels
 from tracestat.forecast.rows import PauseRows
+from tracestat.survival.bins import deadline_window
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,9 +22,15 @@ if TYPE_CHECKING:
 
     from tracestat.store import Trace
 
-__all__ = ["rows_by_provider", "rows_of"]
+__all__ = ["provider_grid", "rows_by_provider", "rows_of"]
 
 _LIMIT = "asked_limit_seconds"
+
+
+def provider_grid(provider: str, atoms: Sequence[float] | None = None) -> Grid:
+    """Lay the bins of a provider, with windows of its known deadlines, or of the ``atoms`` (seconds) in their place."""
+    known, overhead = CUT_AT.get(provider, ((), 0.0))
+    return forecast_grid([deadline_window(t, overhead) for t in (known if atoms is None else atoms)])
 
 
 def rows_by_provider(trace: Trace, selection: Selection, keys: Sequence[str]) -> dict[str, PauseRows]:

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import tracestat
 from tracestat.api.common import Progress, TraceLike, as_trace, excluded_of, head_of
 from tracestat.api.forecast_dependence import dependence_of
-from tracestat.api.forecast_rows import rows_by_provider
-from tracestat.api.hazard_plan import CUT_AT
+from tracestat.api.forecast_rows import provider_grid, rows_by_provider
 from tracestat.durations import Rows, Selection, select
 from tracestat.durations.forecast_limits import forecast_limits
 from tracestat.errors import TracestatError, UsageError
-from tracestat.forecast.grid import Grid, forecast_grid
+from tracestat.forecast.grid import Grid
 from tracestat.forecast.keys import PATHS, POOL_BASE, check_path
 from tracestat.forecast.model import (
     AskedLimit,
@@ -41,7 +40,6 @@ from tracestat.results import (
     ForecastProvider,
     PoolWeight,
 )
-from tracestat.survival.bins import deadline_window
 
 if TYPE_CHECKING:
     from tracestat.store import Trace
@@ -149,7 +147,7 @@ def fitted_forecast(
         return made
 
     for name, part in parts.items():
-        grid = _grid(name, times)
+        grid = provider_grid(name, times)
         alone = part.take(part.codes["n_calls"] == _code(part, "n_calls", "1"))
         trees = [fitted(part, path, grid) for path in paths]
         pool = None
@@ -239,6 +237,17 @@ def load_forecast(path: str | Path) -> ForecastModel:
     Notes
     -----
     The file may come from anyone: nothing in it is executed, and its size is bounded.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import tracestat
+    >>> model = tracestat.fit_forecast(tracestat.open(), keys="tool_class", where="provider = 'codex'")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rows = tracestat.save_forecast(model, f"{folder}/model.parquet")
+    ...     found = tracestat.load_forecast(f"{folder}/model.parquet")
+    >>> found
+    ForecastModel(codex 5,520 pauses; sample.jsonl.gz, SYNTHETIC)
     """
     return read_model(Path(path))
 
@@ -250,12 +259,6 @@ def _checked(atoms: Sequence[float]) -> tuple[float, ...]:
             f"--atoms: give up to {_MOST_ATOMS} deadlines from {_LOWEST:g} to {_HIGHEST:g} s, as 5,120, or none"
         )
     return times
-
-
-def _grid(provider: str, atoms: Sequence[float] | None) -> Grid:
-    """Lay the bins of a provider, its deadlines cut in."""
-    known, overhead = CUT_AT.get(provider, ((), 0.0))
-    return forecast_grid([deadline_window(t, overhead) for t in (known if atoms is None else atoms)])
 
 
 def _kept(tree: ForecastTree, rows: PauseRows) -> PathModel:

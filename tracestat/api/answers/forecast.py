@@ -67,8 +67,7 @@ def _share(cut: Interval, interval: bool) -> Interval:
 def _judged(source: Source, provider: str) -> _Judged | None:
     import numpy as np
 
-    from tracestat.api.forecast_evaluation import provider_grid
-    from tracestat.api.forecast_rows import rows_by_provider
+    from tracestat.api.forecast_rows import provider_grid, rows_by_provider
     from tracestat.durations import select
     from tracestat.forecast.baselines import cut_curves
     from tracestat.forecast.evaluation import developer_of_session, score

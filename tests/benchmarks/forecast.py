@@ -18,7 +18,8 @@ import tracestat
 begin = time.perf_counter()
 model = tracestat.fit_forecast(sys.argv[1])
 fitted = time.perf_counter()
-size = tracestat.save_forecast(model, sys.argv[2])
+tracestat.save_forecast(model, sys.argv[2])
+size = os.path.getsize(sys.argv[2])
 saved = time.perf_counter()
 del model
 result = tracestat.evaluate_forecast(sys.argv[1], split="both")
@@ -55,26 +56,29 @@ lifelines = (time.perf_counter() - begin) / some.size * keys.size
 extra = {"ours": ours, "lifelines": lifelines, "keys": int(keys.size), "rows": rows.size}
 """
 
+# a question is a pause of the trace: its keys, what came before it, and a wait of its own
 _QUESTIONS = """
 import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
+import polars as pl
 import tracestat
+from tracestat.durations import select
+from tracestat.durations.forecast import forecast_rows
 model = tracestat.load_forecast(sys.argv[1])
 provider = "claude" if "claude" in model.providers else next(iter(model.providers))
-path = model.providers[provider].paths[0]
+keys = list(dict.fromkeys(key for path in model.providers[provider].paths for key in path.keys))
+with tracestat.open(sys.argv[2]) as trace:
+    rows = forecast_rows(trace, select(trace, where=f"provider = '{provider}'")).select(keys)
+n, n_loop = 1_000_000, 100
+columns = rows.sample(n, with_replacement=True, seed=0)
 forecaster = tracestat.Forecaster(model, provider)
 rng = np.random.default_rng(0)
-n, n_loop = 1_000_000, 100
-columns = {
-    key: np.array([name or "none" for name in path.names[key]])[rng.integers(0, len(path.names[key]), n)]
-    for key in path.keys
-}
 elapsed = rng.exponential(10.0, n)
 begin = time.perf_counter()
 forecaster.batch(columns, elapsed=elapsed, p=0.9)
 batch = time.perf_counter() - begin
-questions = [{key: str(columns[key][i]) for key in path.keys} for i in range(n_loop)]
+questions = columns.head(n_loop).to_dicts()
 begin = time.perf_counter()
 for question, waited in zip(questions, elapsed):
     tracestat.predict_remaining(model, question, elapsed=float(waited), provider=provider)
@@ -106,7 +110,7 @@ def forecast_budgets(measure: Measure, store: Path, folder: Path) -> list[Row]:
     model = folder / "model.parquet"
     whole = measure(_WHOLE, store, model)
     one = measure(_ONE_FIT, store)
-    asked = measure(_QUESTIONS, model)
+    asked = measure(_QUESTIONS, model, store)
     return [
         (
             f"`forecast fit` + `evaluate`, both splits, {whole['rows']:,} pauses",

@@ -184,3 +184,20 @@ def test_an_input_is_not_written_over(run: Run, trace: Path, tmp_path: Path) -> 
     assert ran.code == 2
     assert "read by the command" in ran.err
     assert store.read_bytes() == before
+
+
+def test_a_forecast_is_no_trace_and_a_trace_no_forecast(run: Run, trace: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m.parquet"
+    assert fit(run, trace, "-o", model, *KEYS, "-q").code == 0
+    for command in (("forecast", "evaluate", model), ("hazard", model)):
+        ran = run(*command)
+        assert (ran.code, ran.out) == (1, "")
+        assert "m.parquet: a forecast, no trace; ask it with `tracestat forecast predict m.parquet`" in ran.err
+    ran = run("forecast", "predict", trace)
+    assert (ran.code, ran.out) == (1, "")
+    assert "make it with `tracestat forecast fit TRACE -o model.parquet`" in ran.err
+
+
+def test_a_model_shows_in_one_line(trace: Path) -> None:
+    model = tracestat.fit_forecast(trace, keys="tool_class")
+    assert repr(model) == "ForecastModel(claude 180 pauses; trace.jsonl)"

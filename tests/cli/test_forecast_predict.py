@@ -106,6 +106,8 @@ def test_files_and_charts(run: Run, path: Path, tmp_path: Path) -> None:
     [
         (["--key", "shell"], "--key shell: write KEY=VALUE"),
         (["--key", "=shell"], "write KEY=VALUE"),
+        (["--key", "tool_class= "], "write KEY=VALUE"),
+        (["--key", "tool_class=shell,command_skeleton=make"], "one key each; give --key again for the next one"),
         (["--key", "tool_class=a", "--key", "tool_class=b"], "--key tool_class: given twice"),
         (["--key", "tool=Bash"], "--key tool: this model does not have it; it has tool_class, command_skeleton"),
         (["--key", "previous=soon"], "previous=soon"),

@@ -88,11 +88,9 @@ def _block(
     )
     if cut is not None and cut.value is not None:
         published = result.headline.published
-        told.append(
-            f"upper-quantile error (p .9, ln T, mean of the cuts after 0, 1, 4, 25 s) cut by {cut_interval(cut)} %; "
-            f"published for Claude, without landmark, loss or split: {published['least']:g} to "
-            f"{published['most']:g} %"
-        )
+        ours = f"upper-quantile error (p .9, ln T, mean of the cuts after 0, 1, 4, 25 s) cut by {cut_interval(cut)} %"
+        theirs = f"published, without landmark, loss or split: {published['least']:g} to {published['most']:g} %"
+        told.append(f"{ours}; {theirs}" if counts.provider == "claude" else ours)
     told += list(counts.notes)
     upper = alt.hconcat(
         skill_by_quantile(methods, own, names, words), skill_by_landmark(methods, own, names, words), spacing=40

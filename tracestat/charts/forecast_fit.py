@@ -74,7 +74,7 @@ def _panel(provider: ForecastProvider, path: ForecastPath, names: Sequence[str])
         "kappa:Q",
         title="kappa",
         scale=alt.Scale(type="log", nice=False),
-        axis=alt.Axis(values=[0.1, 1, 10, 100, 1000, 1e4, 1e5], format="~s"),
+        axis=alt.Axis(values=[0.1, 1, 10, 100, 1000, 1e4, 1e5], format=",~g"),
     )
     y = alt.Y(
         "below:Q",

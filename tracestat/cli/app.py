@@ -94,15 +94,12 @@ _forecast = typer.Typer(
     help="How long a pause still lasts, given what it runs, whose it is and how long it has lasted.",
     epilog=_example("forecast fit trace.duckdb -o model.parquet"),
 )
-_forecast.command(
-    "fit",
-    epilog=_example("forecast fit trace.duckdb -o model.parquet --keys tool_class,command_skeleton,developer"),
-)(fit_command)
+_forecast.command("fit", epilog=_example("forecast fit trace.duckdb -o model.parquet"))(fit_command)
 _forecast.command(
     "evaluate", epilog=_example("forecast evaluate trace.duckdb --split developer --chart forecast.html")
 )(evaluate_command)
 _forecast.command(
     "predict",
-    epilog=_example("forecast predict model.parquet --key tool_class=shell --key developer=ada --elapsed 20"),
+    epilog=_example("forecast predict model.parquet --provider claude --key tool_class=shell --elapsed 20"),
 )(predict_command)
 app.add_typer(_forecast, name="forecast")

@@ -42,7 +42,8 @@ class Evaluated(Located):
         typer.Option(
             "--keys",
             metavar="KEY[,KEY]",
-            help="Keys of ours from the top, as tool_class,command_skeleton,developer.  [default: the best ones known]",
+            help="One hierarchy for ours, from the top, as tool_class,command_skeleton,developer.  "
+            "[default: several hierarchies, pooled]",
         ),
     ] = None
     draws: Annotated[

@@ -79,6 +79,9 @@ def predict_command(
     check_output(output, (model,))
     import tracestat
 
+    for text in key or []:
+        if len(_parts(text)) > 1:
+            raise UsageError(f"--key {text}: one key each; give --key again for the next one")
     found = tracestat.load_forecast(model)
     result = tracestat.predict_remaining(
         found,
@@ -100,7 +103,7 @@ def _pairs(option: str, texts: Sequence[str]) -> Mapping[str, str | float | None
         name, equals, value = (part.strip() for part in text.partition("="))
         if not text.isascii() and text != text.encode(errors="replace").decode():
             raise UsageError(f"{option} {name}: bytes that are no UTF-8; write it in UTF-8")
-        if not (name and equals):
+        if not (name and equals and value):
             raise UsageError(f"{option} {text}: write KEY=VALUE, as tool_class=shell")
         if name in found:
             raise UsageError(f"{option} {name}: given twice")
@@ -119,7 +122,12 @@ def _length(value: str) -> str | float | None:
 
 
 def _call(text: str) -> Mapping[str, str | float | None]:
-    """Read the keys of one call; a comma parts two keys only where another key follows, since skeletons have commas."""
+    """Read the keys of one call."""
+    return _pairs("--call", _parts(text))
+
+
+def _parts(text: str) -> list[str]:
+    """Part a text at the commas that another key follows; others may be of a skeleton."""
     from tracestat.forecast.keys import KEYS
 
-    return _pairs("--call", re.split(rf",(?=\s*(?:{'|'.join(KEYS)})\s*=)", text))
+    return re.split(rf",(?=\s*(?:{'|'.join(KEYS)})\s*=)", text)

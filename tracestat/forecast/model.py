@@ -177,7 +177,7 @@ class ProviderModel:
     pool: PooledPaths | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ForecastModel:
     """A forecast of every provider of a trace.
 
@@ -214,6 +214,13 @@ class ForecastModel:
     until: str | None = None
     rows: str = "tool"
     zone: str = "UTC"
+
+    def __repr__(self) -> str:
+        """Say in one line what was fitted; the counts would fill pages."""
+        told = [
+            f"{name} {each.paths[0].n_rows:,} pauses".lstrip() for name, each in self.providers.items() if each.paths
+        ]
+        return f"ForecastModel({', '.join(told)}; {self.trace}{', SYNTHETIC' if self.synthetic else ''})"
 
 
 def path_model(tree: ForecastTree, rows: PauseRows) -> PathModel:

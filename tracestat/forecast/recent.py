@@ -40,8 +40,9 @@ def recent_of(lengths: Iterable[float]) -> float | None:
 
     Examples
     --------
-    >>> recent_of([])
-    >>> round(recent_of([8.0, 1.0]), 6)
+    >>> import tracestat
+    >>> tracestat.recent_of([])
+    >>> round(tracestat.recent_of([8.0, 1.0]), 6)
     4.0
     """
     total = weights = 0.0

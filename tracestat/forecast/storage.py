@@ -42,7 +42,7 @@ _MOST_LEVELS: Final = 10_000
 _MOST_TEXT: Final = 8 << 20
 _MOST_VALUES: Final = 32 << 20
 _LEVEL: Final = 9
-_AGAIN: Final = "fit it again with `tracestat forecast fit`"
+_AGAIN: Final = "make it with `tracestat forecast fit TRACE -o model.parquet`"
 
 
 def write_model(model: ForecastModel, path: Path) -> int:

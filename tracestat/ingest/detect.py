@@ -57,6 +57,8 @@ COLUMNS: Final[dict[Table, set[str]]] = {
     "tool_calls": {"round_pk", "tool_call_id", "emitted_at"},
     "timing_events": {"round_pk", "event_type", "timestamp"},
 }
+# Stands in the metadata of a file that `tracestat forecast fit` wrote.
+_FORECAST: Final = b"tracestat.forecast"
 _OTHER_MAGIC: Final = (
     (b"PK\x03\x04", "a zip archive: unpack it first"),
     (b"SQLite format 3\0", "an SQLite file"),
@@ -135,6 +137,7 @@ class _OneParquet:
 
     path: Path
     table: Table | None
+    forecast: bool = False
 
 
 def find_tables(sources: Sequence[Path], mapping: Mapping) -> list[Found]:
@@ -319,10 +322,12 @@ def _duckdb(path: Path) -> Found | _Other:
 
 def _parquet(path: Path) -> _OneParquet | _Other:
     try:
-        names = set(pa.parquet.read_schema(path).names)
+        schema = pa.parquet.read_schema(path)
     except (pa.ArrowException, OSError):
         return _Other("a damaged Parquet file", damaged=True)
-    return _OneParquet(path, next((table for table, needed in COLUMNS.items() if needed <= names), None))
+    names = set(schema.names)
+    table = next((table for table, needed in COLUMNS.items() if needed <= names), None)
+    return _OneParquet(path, table, forecast=_FORECAST in (schema.metadata or {}))
 
 
 def _in_folder(folder: Path, but: Path | None) -> list[Found]:
@@ -415,6 +420,10 @@ def _parquet_sets(files: Sequence[_OneParquet], place: Path) -> list[Found]:
     if not files:
         return []
     for file in files:
+        if file.forecast:
+            raise TracestatError(
+                f"{file.path.name}: a forecast, no trace; ask it with `tracestat forecast predict {file.path.name}`"
+            )
         if file.table is None:
             raise TracestatError(f"{file.path.name}: a Parquet file that is no table of TraceLab; {ACCEPTED}")
     roots: dict[Path, dict[Table, tuple[Path, ...]]] = {}

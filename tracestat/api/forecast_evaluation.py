@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import groupby
 from typing import Literal
 
@@ -113,17 +114,21 @@ def evaluate_forecast(
     paths = PATHS if keys is None else (PATHS[0], check_path(keys))
     opened = as_trace(trace)
     selection = select(opened, unit="pause", rows="tool", where=where, since=since, until=until, tz=tz)
-    rows = rows_by_provider(opened, selection, method_keys(paths))
-    # a query after the large one: the engine gives back the memory that the large one took
-    excluded = excluded_of(opened, selection)
     chosen: tuple[Split, ...] = _SPLITS if split == "both" else (split,)
-    found: list[_Found] = []
-    for each in chosen:
-        # summarised at once: the sums per session of all methods are large
-        for judged in _judged(rows, each, paths, seed):
-            found.append(_Found.of(judged, draws, seed))
-            if progress is not None:
-                progress(len(found), len(chosen) * len(rows))
+    with ThreadPoolExecutor(1) as worker:
+        # lifelines takes a second to import: meanwhile the engine reads
+        worker.submit(import_module, "tracestat.forecast.weibull_aft")
+        rows = rows_by_provider(opened, selection, method_keys(paths))
+        # a query after the large one: the engine gives back the memory that the large one took
+        excluded = excluded_of(opened, selection)
+        waiting: list[Future[_Found]] = []
+        for each in chosen:
+            # summarised while the next is fitted, and then let go: the sums per session of all methods are large
+            for judged in _judged(rows, each, paths, seed):
+                waiting.append(worker.submit(_Found.of, judged, draws, seed))
+                if progress is not None:
+                    progress(len(waiting), len(chosen) * len(rows))
+        found = [item.result() for item in waiting]
     found.sort(key=lambda item: item.counts.provider)
     head = head_of(opened, selection, "forecast_evaluate", seed=seed, excluded=excluded.counts, notes=excluded.notes)
     table = tuple(cut for item in found for cut in item.cuts)

@@ -40,6 +40,7 @@ from tracestat.results import (
     ForecastProvider,
     PoolWeight,
 )
+from tracestat.survival.threads import two_at_a_time
 
 if TYPE_CHECKING:
     from tracestat.store import Trace
@@ -141,22 +142,24 @@ def fitted_forecast(
         if progress is not None:
             progress(done, total)
 
-    def fitted(some: PauseRows, path: Sequence[str], grid: Grid) -> ForecastTree:
-        made = fit_tree(some, path, grid)
+    def fitted(some: tuple[PauseRows, Sequence[str], Grid]) -> ForecastTree:
+        made = fit_tree(*some)
         step()
         return made
 
     for name, part in parts.items():
         grid = provider_grid(name, times)
         alone = part.take(part.codes["n_calls"] == _code(part, "n_calls", "1"))
-        trees = [fitted(part, path, grid) for path in paths]
+        wanted = [(part, path, grid) for path in paths] + ([(alone, paths[0], grid)] if alone.size else [])
+        every = two_at_a_time(fitted, wanted)
+        trees = every[: len(paths)]
         pool = None
         if keys is None:
             pool = _pool(part, grid, trees)
             step()
         providers[name] = ProviderModel(
             paths=tuple(_kept(tree, part) for tree in trees),
-            single=_kept(fitted(alone, paths[0], grid), alone) if alone.size else None,
+            single=_kept(every[-1], alone) if alone.size else None,
             limits=limits.get(name, ()),
             notes=_notes(part, alone, paths, pool, untold.get(name, 0)),
             pool=pool,

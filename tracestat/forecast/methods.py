@@ -152,14 +152,15 @@ def _forecasts(
     tools = key_counts(train, "tool", grid)
     hazards, place = rule_of_a_hundred(tools, everything, test.codes["tool"], grid)
     yield CurveForecast("continuum-paper", cut_curves(grid, hazards, alpha), place)
-    yield CurveForecast("raw counts", _tree_curves(raw), raw.place(test))
+    raw_place = raw.place(test)
+    yield CurveForecast("raw counts", _tree_curves(raw), raw_place)
     effective = fit_tree(train, PATHS[0], grid)
     effective_curves = _tree_curves(effective)
     yield CurveForecast("effective counts", effective_curves, effective.place(test))
     parents = [level.parents for level in raw.nesting.levels]
     for k in _MIXED:
         mixed = mixed_curves(parents, raw.shrinkage.counts[: len(parents) + 1], everything, grid, k, alpha)
-        yield CurveForecast(f"mixing k={k:g}", mixed, raw.place(test))
+        yield CurveForecast(f"mixing k={k:g}", mixed, raw_place)
     # its import takes more than a second
     from tracestat.forecast.weibull_aft import weibull_aft
 
@@ -173,9 +174,9 @@ def _forecasts(
         if path not in trees:
             tree = fit_tree(train, path, grid)
             trees[path] = (tree, _tree_curves(tree))
+    places = {path: tree.places(test) for path, (tree, _) in trees.items()}
     for name, path, depth in _depths(paths):
-        tree, curves = trees[path]
-        yield CurveForecast(name, curves, tree.place(test, depth))
+        yield CurveForecast(name, trees[path][1], places[path][depth])
     if _pooled(paths):
         pool = fit_pool(train, POOL_BASE, paths, grid, trees=[trees[path][0] for path in paths])
         yield pooled_forecast(OURS, pool, test)

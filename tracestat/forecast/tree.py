@@ -60,11 +60,15 @@ class ForecastTree:
         depth : int, optional
             Use no more than so many levels below the root.
         """
+        return self.places(rows)[-1 if depth is None else depth]
+
+    def places(self, rows: PauseRows) -> tuple[NDArray[np.intp], ...]:
+        """Give :meth:`place` for every depth, from 0, where the root answers for all, to all keys."""
         found = self.nesting.find([rows.codes[key] for key in self.keys])
-        place = np.zeros(rows.size, dtype=np.intp)
-        for start, node in list(zip(self.starts[1:], found, strict=True))[:depth]:
-            place = np.where(node >= 0, start + node, place)
-        return place
+        made = [np.zeros(rows.size, dtype=np.intp)]
+        for start, node in zip(self.starts[1:], found, strict=True):
+            made.append(np.where(node >= 0, start + node, made[-1]))
+        return tuple(made)
 
 
 def fit_tree(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -154,6 +154,8 @@ def test_a_tiny_hazard_shares_out_by_width() -> None:
 
 
 @quick
+@example(1803)
+@example(6210)
 @given(st.integers(0, 10_000))
 def test_equal_rows_may_come_together_and_in_any_order(seed: int) -> None:
     edges = (0.0, 1.0, 3.0, 8.0)
@@ -161,9 +163,13 @@ def test_equal_rows_may_come_together_and_in_any_order(seed: int) -> None:
     order = np.random.default_rng(seed).permutation(np.repeat(np.arange(data.n.size), 2))
     one = fit_between(Intervals.of(data.lo, data.hi, 2 * data.n), *(2 * v for v in exact), edges)
     two = fit_between(Intervals.of(data.lo[order], data.hi[order]), *(2 * v for v in exact), edges)
+    assert np.isfinite(one.events).all()
     # events, since the hazard of a bin that nobody outlives has no upper limit
     np.testing.assert_allclose(one.events, two.events, rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(one.events, 2 * fit_between(data, *exact, edges).events, rtol=1e-5, atol=1e-5)
+    once = fit_between(data, *exact, edges)
+    # a bin with fewer than 0.01 expected ends has none: of the rows once it may be below that, of them twice above
+    emptied = np.any((once.events == 0) & (one.events > 0))
+    np.testing.assert_allclose(one.events, 2 * once.events, rtol=1e-5, atol=0.02 if emptied else 1e-5)
 
 
 @dataclass(frozen=True)

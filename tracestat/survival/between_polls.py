@@ -30,6 +30,7 @@ Codes = NDArray[np.intp]
 _TOLERANCE = 1e-7  # events: done when no hazard leaves more than this between events and what it expects
 _MAX_STEPS = 2_000
 _STEP_LIMIT = 1.0
+_HIGHEST = 1e12  # per second: that of a bin whose rows all end at its very beginning has no limit
 _FEWEST = 0.01  # expected events below which a bin has none; an interval brings more to one of its bins
 _ENOUGH_ENDS = 10  # bins are joined from the right until so many ends lie in the last one
 _ROUNDS = 2  # a third moves the exponent within bins by a millionth
@@ -140,7 +141,8 @@ def _fitted(problem: _Problem, level: Floats) -> BetweenFit:
     state = problem.at(level)
     steps = 0
     while np.abs(state.score).max(initial=0.0) > _TOLERANCE and steps < _MAX_STEPS:
-        ahead = problem.at(state.level * np.exp(np.clip(_newton(state), -_STEP_LIMIT, _STEP_LIMIT)))
+        step = np.exp(np.clip(_newton(state), -_STEP_LIMIT, _STEP_LIMIT))
+        ahead = problem.at(np.minimum(state.level * step, _HIGHEST))
         noise = 1e-12 * (abs(state.loglik) + 1)
         is_up = ahead.loglik >= state.loglik - noise
         state = ahead if is_up else problem.at(problem.em_step(state.events, state.exposure))

@@ -38,6 +38,7 @@ __all__ = [
     "cache_hits",
     "cache_sweep",
     "choose_sessions",
+    "make_steps",
     "named_numbers",
     "quantile_of_counts",
     "residual_sums",
@@ -115,10 +116,19 @@ def choose_sessions(
     )
 
 
+def make_steps(trace: Trace) -> None:
+    """Make the temporary table of the steps of all sessions, once per open trace: ``queries/sessions_steps.sql``."""
+    _make(trace, ("sessions_steps",))
+
+
 def _prepare(trace: Trace, section: Section) -> None:
     """Make the temporary tables of a section, once per open trace."""
+    _make(trace, _TABLES[section])
+
+
+def _make(trace: Trace, names: Sequence[str]) -> None:
     done = _made.setdefault(trace, set())
-    for name in _TABLES[section]:
+    for name in names:
         if name not in done:
             trace.run(query_text(name), _PARAMETERS.get(name))
             done.add(name)

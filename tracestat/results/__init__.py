@@ -68,6 +68,16 @@ if TYPE_CHECKING:
         WithinKey,
     )
     from tracestat.results.interval import NOT_AVAILABLE, Bounds, Interval, Json
+    from tracestat.results.key_laws import (
+        LAW_GRID,
+        LEVELS,
+        KeyAtom,
+        KeyHazard,
+        KeyLaw,
+        KeyLaws,
+        KeyResidual,
+        LawOfRange,
+    )
     from tracestat.results.listing import CallsResult, KeysResult
     from tracestat.results.log_parts import AskedLimit, StartWait
     from tracestat.results.memoryfulness import (
@@ -94,6 +104,8 @@ if TYPE_CHECKING:
     from tracestat.results.timeline import Bar, SessionFacts, StateTotal, TimelineResult
 
 __all__ = [
+    "LAW_GRID",
+    "LEVELS",
     "NOT_AVAILABLE",
     "AskedLimit",
     "AtomAhead",
@@ -135,10 +147,16 @@ __all__ = [
     "HumanShare",
     "Interval",
     "Json",
+    "KeyAtom",
+    "KeyHazard",
+    "KeyLaw",
+    "KeyLaws",
+    "KeyResidual",
     "KeysResult",
     "LandmarkScores",
     "LawBin",
     "LawFit",
+    "LawOfRange",
     "LawPoint",
     "LevelAnswer",
     "LevelCurve",
@@ -267,6 +285,7 @@ _HOME = {
         "KeysResult",
     ),
     "log_parts": ("AskedLimit", "StartWait"),
+    "key_laws": ("LAW_GRID", "LEVELS", "KeyAtom", "KeyHazard", "KeyLaw", "KeyLaws", "KeyResidual", "LawOfRange"),
     "memoryfulness": (
         "LawPoint",
         "MemoryfulnessGroup",

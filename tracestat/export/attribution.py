@@ -1,0 +1,174 @@
+"""Whose data a file is made of, under which licence: it travels in every exported file, or beside it.
+
+A release of TraceLab is known by its SHA-256. Of any other source the licence is what the caller says, or unknown:
+nothing is guessed from a format.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import tracestat
+from tracestat.errors import UsageError
+from tracestat.fetch import RELEASES
+from tracestat.queries import query_text
+from tracestat.replacing import replacing
+from tracestat.store import Trace
+
+__all__ = ["Attribution", "about_path", "attribution_of", "write_about"]
+
+_TRACELAB = (
+    "TraceLab {release} by Zhu, Jacob, Ma, Pan, Wang, Krishnamurthy and Kasikci (SyFI Lab, University of Washington; "
+    "arXiv 2606.30560)"
+)
+_SYNTHETIC = "synthetic, made by tracestat synth: no evidence about anything"
+_UNKNOWN = "the source states no licence: ask whose data it is before you pass this on"
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """Where numbers come from and what may be done with them.
+
+    Attributes
+    ----------
+    source : str
+        Name of the trace, as results show it.
+    fingerprint : str
+        ``sha256:`` over its sources.
+    synthetic : bool
+    licence : str or None
+        SPDX identifier or the caller's words; None where unknown.
+    attribution : str
+        Whom to name, or what is unknown.
+    changes : str
+        What was done to the data (licences of the CC BY kind ask for it).
+    """
+
+    source: str
+    fingerprint: str
+    synthetic: bool
+    licence: str | None
+    attribution: str
+    changes: str
+
+    def to_dict(self) -> dict[str, str | bool | None]:
+        """Give JSON data."""
+        return asdict(self)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Give it as text, a line each, for formats that have comments."""
+        mark = ("SYNTHETIC",) if self.synthetic else ()
+        return (
+            *mark,
+            f"source: {self.source} ({self.fingerprint})",
+            f"licence: {self.licence or 'unknown'}",
+            f"attribution: {self.attribution}",
+            f"changes: {self.changes}",
+        )
+
+
+def attribution_of(
+    trace: Trace, changes: str, *, licence: str | None = None, attribution: str | None = None
+) -> Attribution:
+    """Say whose data a trace is.
+
+    Parameters
+    ----------
+    trace : Trace
+    changes : str
+        What the exporter did, for example ``"durations per key, by tracestat"``.
+    licence, attribution : str, optional
+        What the caller knows of the source, in place of what is found.
+
+    Returns
+    -------
+    Attribution
+
+    Raises
+    ------
+    UsageError
+        An empty licence or attribution, or one of more than a line.
+
+    Examples
+    --------
+    >>> import tracestat
+    >>> attribution_of(tracestat.open(), "none").licence
+    'Apache-2.0'
+    """
+    for option, text in (("--licence", licence), ("--attribution", attribution)):
+        if text is not None and (not text.strip() or len(text.splitlines()) > 1):
+            raise UsageError(f"{option}: give one line of text")
+    found, whom = _found(trace)
+    return Attribution(
+        trace.shown,
+        trace.fingerprint,
+        trace.synthetic,
+        found if licence is None else licence.strip(),
+        whom if attribution is None else attribution.strip(),
+        changes,
+    )
+
+
+def _found(trace: Trace) -> tuple[str | None, str]:
+    if trace.synthetic:
+        return "Apache-2.0", _SYNTHETIC
+    tags = {asset.sha256: tag for tag, kinds in RELEASES.items() for asset in kinds.values()}
+    digests = trace.run(query_text("ingest_sources"))["sha256"].to_list()
+    releases = sorted({tags[digest] for digest in digests if digest in tags})
+    if digests and all(digest in tags for digest in digests):
+        return "CC-BY-4.0", _TRACELAB.format(release=" and ".join(releases))
+    if releases:
+        return None, f"in part {_TRACELAB.format(release=' and '.join(releases))}, CC-BY-4.0; for the rest {_UNKNOWN}"
+    return None, _UNKNOWN
+
+
+def about_path(path: Path) -> Path:
+    """Give the file that stands beside one whose format has no room for it.
+
+    Examples
+    --------
+    >>> about_path(Path("replay.jsonl")).name
+    'replay.jsonl.about.json'
+    """
+    return path.with_name(f"{path.name}.about.json")
+
+
+def write_about(path: Path, about: Attribution, *, notes: tuple[str, ...] = ()) -> Path:
+    """Write what a reader must know of a finished file beside it.
+
+    Parameters
+    ----------
+    path : Path
+        The file, complete.
+    about : Attribution
+    notes : tuple of str
+        What else a reader must know, a line each.
+
+    Returns
+    -------
+    Path
+        `about_path` of the file.
+
+    Raises
+    ------
+    TracestatError
+        It cannot be written.
+    """
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    body = {
+        "schema": "tracestat.about/1",
+        "tracestat": tracestat.__version__,
+        "file": path.name,
+        "sha256": digest,
+        **about.to_dict(),
+        "notes": list(notes),
+    }
+    place = about_path(path)
+    with replacing(place) as beside:
+        beside.write_text(json.dumps(body, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return place

@@ -13,6 +13,7 @@ from tracestat.cli import options
 from tracestat.cli.options import (
     Clocked,
     Estimated,
+    Licensed,
     Located,
     Output,
     Selected,
@@ -23,7 +24,7 @@ from tracestat.cli.options import (
 )
 from tracestat.errors import UsageError
 
-GROUPS = (Located, Selected, Clocked, Estimated, Shown, Output)
+GROUPS = (Located, Selected, Clocked, Estimated, Shown, Output, Licensed)
 
 
 def test_expanded_command_shows_single_options_and_gets_the_groups() -> None:
@@ -44,6 +45,8 @@ def test_expanded_command_shows_single_options_and_gets_the_groups() -> None:
 def test_what_the_user_left_open_is_left_to_the_api() -> None:
     assert Selected().options() == {}
     assert Clocked().options() == {}
+    assert Licensed().options() == {}
+    assert Licensed(licence="MIT").options() == {"licence": "MIT"}
     assert Estimated().options() == {"by": "provider", "seed": 0}
     assert given(a=None, b=0, c="") == {"b": 0, "c": ""}
 

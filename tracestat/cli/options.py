@@ -27,6 +27,7 @@ __all__ = [
     "Estimated",
     "FirstEdge",
     "Json",
+    "Licensed",
     "Located",
     "Longest",
     "NumberOfBins",
@@ -363,6 +364,33 @@ class Output:
         ),
     ] = False
     quiet: Quiet = False
+
+
+@dataclass(frozen=True, slots=True)
+class Licensed:
+    """Whose data an exported file is made of, in the caller's words."""
+
+    licence: Annotated[
+        str | None,
+        typer.Option(
+            "--licence",
+            metavar="TEXT",
+            help="Licence of the data, as CC-BY-4.0: it goes into the file or beside it.  [default: that of a known "
+            "release, else unknown]",
+        ),
+    ] = None
+    attribution: Annotated[
+        str | None,
+        typer.Option(
+            "--attribution",
+            metavar="TEXT",
+            help="Whom to name for the data.  [default: the authors of a known release, else unknown]",
+        ),
+    ] = None
+
+    def options(self) -> dict[str, Any]:
+        """Give what the api takes, without what the user left open."""
+        return given(licence=self.licence, attribution=self.attribution)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,10 +43,13 @@ class KeyAtom:
 
 @dataclass(frozen=True, slots=True)
 class KeyHazard:
-    """Ends and exposure (seconds) within [lo, hi), so that bins can be merged; the hazard is their ratio."""
+    """Ends and exposure (seconds) within [lo, hi), so that bins can be merged; the hazard is their ratio.
+
+    ``hi`` is None in the last bin, which is open: what lasts longer is counted, too.
+    """
 
     lo: float
-    hi: float
+    hi: float | None
     events: int
     exposure: float
 

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tracestat.durations.selection import Selection, run_on
-from tracestat.durations.tracelab import choose_sessions, make_steps
+from tracestat.durations.tracelab import choose_sessions, make_sequence
 from tracestat.errors import UsageError
-from tracestat.queries import query_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -104,8 +103,7 @@ def session_sequence(
         A key or column that a session does not have once.
     """
     selection = choose_sessions(by=by, where=where, since=since, until=until, tz=tz)
-    make_steps(trace)
-    trace.run(query_text("sequence"))
+    make_sequence(trace)
     return run_on(trace, "sequence_rows", selection), selection
 
 

@@ -38,6 +38,7 @@ __all__ = [
     "cache_hits",
     "cache_sweep",
     "choose_sessions",
+    "make_sequence",
     "make_steps",
     "named_numbers",
     "quantile_of_counts",
@@ -119,6 +120,11 @@ def choose_sessions(
 def make_steps(trace: Trace) -> None:
     """Make the temporary table of the steps of all sessions, once per open trace: ``queries/sessions_steps.sql``."""
     _make(trace, ("sessions_steps",))
+
+
+def make_sequence(trace: Trace) -> None:
+    """Make the temporary table of steps and the pauses after them, once per open trace: ``queries/sequence.sql``."""
+    _make(trace, ("sessions_steps", "sequence"))
 
 
 def _prepare(trace: Trace, section: Section) -> None:

@@ -3,5 +3,23 @@
 from __future__ import annotations
 
 from tracestat.hardware.constants import Hardware, Provenance, Step, StorePath, Timing
+from tracestat.hardware.files import (
+    DEFAULT_HARDWARE,
+    hardware_from_dict,
+    hardware_ids,
+    hardware_to_dict,
+    load_hardware,
+)
 
-__all__ = ["Hardware", "Provenance", "Step", "StorePath", "Timing"]
+__all__ = [
+    "DEFAULT_HARDWARE",
+    "Hardware",
+    "Provenance",
+    "Step",
+    "StorePath",
+    "Timing",
+    "hardware_from_dict",
+    "hardware_ids",
+    "hardware_to_dict",
+    "load_hardware",
+]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tracestat.store import Trace
 
-__all__ = ["provider_grid", "rows_by_provider", "rows_of"]
+__all__ = ["coded", "provider_grid", "rows_by_provider", "rows_of"]
 
 _LIMIT = "asked_limit_seconds"
 
@@ -78,19 +78,19 @@ def rows_of(frame: pl.DataFrame, keys: Sequence[str]) -> PauseRows:
             codes[key] = np.where(np.isnan(value), 0, 1 + np.searchsorted(BAND_EDGES, value, side="right"))
             names[key] = band_labels()
         else:
-            codes[key], names[key] = _coded(frame[key])
+            codes[key], names[key] = coded(frame[key])
     return PauseRows(
         codes,
         names,
-        session=_coded(frame["session_pk"])[0].astype(np.intp),
-        developer=_coded(frame["developer"])[0].astype(np.intp),
+        session=coded(frame["session_pk"])[0].astype(np.intp),
+        developer=coded(frame["developer"])[0].astype(np.intp),
         started=frame["started_at"].dt.epoch("us").to_numpy() / 1e6,
         seconds=frame["seconds"].to_numpy(),
         observed=frame["observed"].to_numpy(),
     )
 
 
-def _coded(values: pl.Series) -> tuple[NDArray[np.int64], tuple[str | None, ...]]:
+def coded(values: pl.Series) -> tuple[NDArray[np.int64], tuple[str | None, ...]]:
     """Give numbers to the values in their order, missing ones last: codes must not depend on the order of rows."""
     import polars as pl
 

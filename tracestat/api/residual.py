@@ -47,14 +47,14 @@ from tracestat.survival.tail_index import tail_index
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["CURVE_AT", "ELAPSED", "WINDOW", "residual"]
+__all__ = ["CURVE_AT", "ELAPSED", "ENOUGH_ROWS", "WINDOW", "points_of", "residual"]
 
 ELAPSED = (0.0, 1.0, 4.0, 25.0, 146.0, 600.0)
 WINDOW = 3600.0
+ENOUGH_ROWS = 20
 # six a decade, in round numbers
 CURVE_AT = tuple(round(m * 10.0**k, 6) for k in range(-2, 5) for m in (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
 _MEDIAN, _P90 = 0.5, 0.9
-_ENOUGH_ROWS = 20
 _ENOUGH_SESSIONS = 20
 _MUCH_BEYOND = 0.05
 _ROUNDING = 1e-12
@@ -197,8 +197,8 @@ def _group(
             notes.append(f"{n} rows, {min_n} asked for")
             at = tuple(replace(_empty(t, window), n_at_risk=rows_beyond(steps, t)) for t in times)
         else:
-            grid = [t for t in curve_at if rows_beyond(steps, t) >= _ENOUGH_ROWS]
-            points = _points(steps, cells, edges, sorted({*times, *grid}), window)
+            grid = [t for t in curve_at if rows_beyond(steps, t) >= ENOUGH_ROWS]
+            points = points_of(steps, cells, edges, sorted({*times, *grid}), window)
             at, curve = tuple(points[t] for t in times), tuple(points[t] for t in grid)
             notes += _notes(at, window, developers)
         if developers < ENOUGH_CLUSTERS:
@@ -238,10 +238,10 @@ def _empty(t: float, window: float) -> ResidualPoint:
     )
 
 
-def _points(
+def points_of(
     curve: Curve, cells: pl.DataFrame, edges: Sequence[float], times: Sequence[float], window: float
 ) -> dict[float, ResidualPoint]:
-    """Estimate everything at each elapsed time."""
+    """Estimate everything at each elapsed time; where fewer than `ENOUGH_ROWS` are at risk only counts."""
     windows = [window_beyond(curve, t, window) for t in times]
     sessions, developers = (_clusters_beyond(cells, name, edges, times) for name in ("session_pk", "developer_id"))
     censored = np.append(np.cumsum(curve.n_censored[::-1])[::-1], 0.0)
@@ -257,7 +257,7 @@ def _points(
         )
         for k, t in enumerate(times)
     }
-    known = [k for k, t in enumerate(times) if points[t].n_at_risk >= _ENOUGH_ROWS]
+    known = [k for k, t in enumerate(times) if points[t].n_at_risk >= ENOUGH_ROWS]
     if not known:
         return points
     ends = [times[k] + windows[k].seconds for k in known]
@@ -323,12 +323,12 @@ def _quantile(
 
 def _notes(points: Sequence[ResidualPoint], window: float, n_developers: int) -> list[str]:
     """Say what a reader must know of the elapsed times, once each."""
-    enough = [p for p in points if p.n_at_risk >= _ENOUGH_ROWS]
+    enough = [p for p in points if p.n_at_risk >= ENOUGH_ROWS]
     notes = []
     # what is at risk only falls with elapsed time, so the first time says all
-    few = next((p for p in points if p.n_at_risk < _ENOUGH_ROWS), None)
+    few = next((p for p in points if p.n_at_risk < ENOUGH_ROWS), None)
     if few is not None:
-        notes.append(f"from {few.elapsed:g} s on: fewer than {_ENOUGH_ROWS} rows at risk ({few.n_at_risk})")
+        notes.append(f"from {few.elapsed:g} s on: fewer than {ENOUGH_ROWS} rows at risk ({few.n_at_risk})")
     few = next((p for p in enough if p.few_sessions), None)
     if few is not None:
         notes.append(

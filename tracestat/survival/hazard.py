@@ -31,6 +31,7 @@ __all__ = [
     "RangeFit",
     "SessionCells",
     "TimeCounts",
+    "bin_totals",
     "fit_range",
     "hazard_bins",
     "range_data",
@@ -192,6 +193,31 @@ def session_cells(cells: Cells, grid: Grid) -> SessionCells:
     return SessionCells(events, exposure, developer)
 
 
+def bin_totals(data: SessionCells, grid: Grid, edges: Sequence[float]) -> tuple[tuple[int, float], ...]:
+    """Give events and exposure (seconds) of every bin and of the open one at the end, over all sessions.
+
+    Parameters
+    ----------
+    data : SessionCells
+        Events and exposure per session and cell.
+    grid : Grid
+        The grid of the cells.
+    edges : sequence of float, length J + 1
+        Bin edges, seconds.
+
+    Returns
+    -------
+    tuple of (int, float), length J + 1
+        As `hazard_bins` has them, without its intervals.
+    """
+    D, X = _bins(data, grid, edges, len(edges), None)
+    return tuple(_total(D, X, j) for j in range(len(edges)))
+
+
+def _total(D: Floats, X: Floats, j: int) -> tuple[int, float]:
+    return round(float(D[:, j].sum())), float(X[:, j].sum())
+
+
 def hazard_bins(
     data: SessionCells, grid: Grid, edges: Sequence[float], cut: NDArray[np.bool_] | None = None
 ) -> tuple[tuple[Bin, ...], tuple[float | None, ...]]:
@@ -222,7 +248,7 @@ def hazard_bins(
     upper: list[float | None] = [*map(float, edges[1:]), None]
     bins = []
     for j, hi in enumerate(upper):
-        events, exposure = round(float(D[:, j].sum())), float(X[:, j].sum())
+        events, exposure = _total(D, X, j)
         if exposure <= 0:
             hazard = NOT_AVAILABLE
         else:

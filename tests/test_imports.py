@@ -21,6 +21,7 @@ LAYERS = (
     ("charts", "report", "export"),
     ("published", "comparison", "synth", "fetch"),
     ("simulate", "policy", "forecast", "survival"),
+    ("constants",),
     ("hardware",),
     ("resample",),
     ("durations",),
@@ -32,7 +33,7 @@ LAYERS = (
 )
 ORDERED = ("simulate", "policy", "forecast", "survival")
 # nothing numerical knows where its numbers come from
-PURE = ("simulate", "policy", "forecast", "survival", "hardware", "resample")
+PURE = ("simulate", "policy", "forecast", "survival", "constants", "hardware", "resample")
 IMPURE = ("durations", "store", "ingest")
 # a result draws itself when asked: the one import that points up, inside a function
 UPWARD = {("results", "charts")}

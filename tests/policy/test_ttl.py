@@ -21,6 +21,7 @@ from tracestat.policy import (
     hold_of,
     law_of_curve,
     law_of_durations,
+    least_benefit,
     paper_source,
 )
 
@@ -95,6 +96,18 @@ def test_neither_order_nor_counting_changes_anything(sample: list[float], benefi
     wanted = continuum_hold(law_of_durations(sample), benefit)
     for other in (law_of_durations(mixed), law_of_durations([*distinct, 7.0], [*counts, 0])):
         assert continuum_hold(other, benefit) == wanted
+
+
+@given(durations, st.booleans())
+def test_below_the_least_benefit_no_hold_pays(sample: list[float], whole: bool) -> None:
+    law = law_of_durations(sample)
+    least = least_benefit(law, whole=whole)
+    if least is None:
+        assert max(sample) == 0
+        return
+    rule = continuum_hold if whole else hazard_hold
+    assert rule(law, least * 0.999 - 1e-9).tau == 0
+    assert rule(law, least * 1.001 + 1e-9).tau > 0
 
 
 def test_equal_worth_goes_to_the_shorter() -> None:

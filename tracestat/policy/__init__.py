@@ -15,7 +15,7 @@ from tracestat.policy.continuum import (
 from tracestat.policy.law import PauseLaw, law_of_curve, law_of_durations
 from tracestat.policy.scores import UNKNOWN_TOOL_SECONDS, prefetch_gain, prefetch_pays, remaining_score
 from tracestat.policy.tiers import TierCosts, Tiers, best_tiers, tier_cost
-from tracestat.policy.ttl import Hold, benefit_of, continuum_hold, exponential_hold, hazard_hold, hold_of
+from tracestat.policy.ttl import Hold, benefit_of, continuum_hold, exponential_hold, hazard_hold, hold_of, least_benefit
 from tracestat.policy.waste import (
     chunked_discard_waste,
     discard_waste,
@@ -45,6 +45,7 @@ __all__ = [
     "hold_of",
     "law_of_curve",
     "law_of_durations",
+    "least_benefit",
     "least_waste",
     "paper_source",
     "prefetch_gain",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tracestat.errors import UsageError
 from tracestat.policy.law import PauseLaw
 
-__all__ = ["Hold", "benefit_of", "continuum_hold", "exponential_hold", "hazard_hold", "hold_of"]
+__all__ = ["Hold", "benefit_of", "continuum_hold", "exponential_hold", "hazard_hold", "hold_of", "least_benefit"]
 
 # of two holds whose worth differs by rounding alone the shorter is meant
 _TIE = 1e-12
@@ -125,6 +125,32 @@ def hold_of(law: PauseLaw, tau: float, *, benefit: float, whole: bool) -> Hold:
     """
     share, held = 1.0 - law.survival_at(tau), law.held_at(tau)
     return Hold(tau, benefit * share - (tau if whole else held), share, held)
+
+
+def least_benefit(law: PauseLaw, *, whole: bool) -> float | None:
+    """Give the benefit above which any hold pays at all.
+
+    Parameters
+    ----------
+    law : PauseLaw
+    whole : bool
+        Whether the whole tau is charged (`continuum_hold`) or the time really held (`hazard_hold`).
+
+    Returns
+    -------
+    float or None
+        Seconds of holding; None where no pause is known to return.
+
+    Examples
+    --------
+    >>> from tracestat.policy import law_of_durations
+    >>> round(least_benefit(law_of_durations([0.1, 0.2, 0.5, 1, 3, 30]), whole=True), 9)
+    0.6
+    """
+    share = law.survival[0] - law.survival
+    some = share > 0
+    price = law.times if whole else law.held
+    return float(np.min(price[some] / share[some])) if some.any() else None
 
 
 def exponential_hold(mean: float, benefit: float) -> float:

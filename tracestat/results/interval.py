@@ -13,7 +13,7 @@ from typing import TypeAlias
 __all__ = ["NOT_AVAILABLE", "Bounds", "Interval", "Json"]
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Mapping[str, Json] | None"
-Bounds: TypeAlias = "tuple[float | None, float | None]"
+Bounds: TypeAlias = tuple[float | None, float | None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,39 @@
+"""The file of constants that a simulator and serving engines load: a machine, and the workload that it meets."""
+
+from __future__ import annotations
+
+from tracestat.constants.derived import Derived, Prefill, Reload, StoreConstants, derived_from
+from tracestat.constants.files import constants_from_dict, constants_to_dict, load_constants
+from tracestat.constants.forms import (
+    AskedLimits,
+    Constants,
+    ForecastFile,
+    HoldFor,
+    HumanPart,
+    KeyConstants,
+    Origin,
+    Programs,
+    TurnPoint,
+    Workload,
+)
+
+__all__ = [
+    "AskedLimits",
+    "Constants",
+    "Derived",
+    "ForecastFile",
+    "HoldFor",
+    "HumanPart",
+    "KeyConstants",
+    "Origin",
+    "Prefill",
+    "Programs",
+    "Reload",
+    "StoreConstants",
+    "TurnPoint",
+    "Workload",
+    "constants_from_dict",
+    "constants_to_dict",
+    "derived_from",
+    "load_constants",
+]

@@ -7,9 +7,9 @@ from tracestat.hardware.files import (
     DEFAULT_HARDWARE,
     hardware_from_dict,
     hardware_ids,
-    hardware_to_dict,
     load_hardware,
 )
+from tracestat.hardware.writing import hardware_to_dict, hardware_to_toml
 
 __all__ = [
     "DEFAULT_HARDWARE",
@@ -21,5 +21,6 @@ __all__ = [
     "hardware_from_dict",
     "hardware_ids",
     "hardware_to_dict",
+    "hardware_to_toml",
     "load_hardware",
 ]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-__all__ = ["FIELDS", "PATHS", "SCHEMA", "Field", "from_file", "in_file"]
+__all__ = ["FIELDS", "PATHS", "SCHEMA", "TEXTS", "Field", "from_file", "in_file"]
 
 SCHEMA = "tracestat.hardware/1"
 PATHS = ("lmcache", "native")
+TEXTS = ("card", "model", "weight_dtype", "kv_dtype")
 
 
 @dataclass(frozen=True, slots=True)

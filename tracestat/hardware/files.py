@@ -1,4 +1,4 @@
-"""Hardware files: found by id, read, checked, and written again as data."""
+"""Hardware files: found by id, read and checked."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ from typing import Any
 
 from tracestat.errors import TracestatError, UsageError
 from tracestat.hardware.constants import Hardware, Provenance, Step, StorePath, Timing
-from tracestat.hardware.fields import FIELDS, PATHS, SCHEMA, Field, from_file, in_file
-from tracestat.hardware.timing import KINDS, timing_seconds
+from tracestat.hardware.fields import FIELDS, PATHS, SCHEMA, TEXTS, Field, from_file
+from tracestat.hardware.timing import KINDS
 from tracestat.queries import data_path
-from tracestat.results import Json
 
-__all__ = ["DEFAULT_HARDWARE", "hardware_from_dict", "hardware_ids", "hardware_to_dict", "load_hardware"]
+__all__ = ["DEFAULT_HARDWARE", "hardware_from_dict", "hardware_ids", "load_hardware"]
 
 DEFAULT_HARDWARE = "rtx4090-llama3.1-8b-fp8"
-_TEXTS = ("card", "model", "weight_dtype", "kv_dtype")
 _KINDS_OF_SOURCE = ("measured", "fit", "public", "computed", "choice", "estimate")
 _LARGEST_FILE = 1 << 22
 # keys of each table; the residuals and coefficients of a written file follow from the rest and are not read
-_TOP = {"schema", "hardware", *_TEXTS, "step", "load", "store", "link", "estimate", "notes", "fit", "provenance"}
+_TOP = {"schema", "hardware", *TEXTS, "step", "load", "store", "link", "estimate", "notes", "fit", "provenance"}
 _DERIVED = {"prefill_coefficients"}
 _UNIT_ENDINGS = ("_s", "_ms", "_us", "_ns", "_us_per_token", "_ms_per_token", "_ns_per_token", "_per_token")
 
@@ -121,6 +119,7 @@ def hardware_from_dict(data: Mapping[str, Any], *, id: str | None = None, where:
 
     Examples
     --------
+    >>> from tracestat.hardware import hardware_to_dict
     >>> machine = load_hardware()
     >>> hardware_from_dict(hardware_to_dict(machine)) == machine
     True
@@ -149,7 +148,7 @@ def hardware_from_dict(data: Mapping[str, Any], *, id: str | None = None, where:
     value = {field.name: table.number(field) for field in fields}
     return Hardware(
         id=table.text("hardware", named),
-        **{name: table.text(name, data.get(name)) for name in _TEXTS},
+        **{name: table.text(name, data.get(name)) for name in TEXTS},
         kv_bytes_per_token=int(value["kv_bytes_per_token"]),
         pool_tokens=int(value["pool_tokens"]),
         block_tokens=int(value["block_tokens"]),
@@ -304,78 +303,3 @@ class _Table:
 
 def _stem(name: str) -> str:
     return next((name.removesuffix(end) for end in _UNIT_ENDINGS if name.endswith(end) and name != end), name)
-
-
-def hardware_to_dict(hardware: Hardware) -> dict[str, Json]:
-    """Give the content of a hardware file: JSON data in ms, us and ns.
-
-    Parameters
-    ----------
-    hardware : Hardware
-
-    Returns
-    -------
-    dict
-        ``schema, hardware, card, model, weight_dtype, kv_dtype, kv_bytes_per_token, pool_tokens, block,
-        max_batched_tokens, step {s_ms, b_us, q_ns, r_us, form}, client_ms, load and store per path, link, estimate,
-        notes, fit {points, residuals}, provenance`` per number.
-
-    Notes
-    -----
-    Numbers of up to 15 digits come back from :func:`hardware_from_dict` to the bit; those that tracestat fits and
-    estimates have six.
-
-    Examples
-    --------
-    >>> hardware_to_dict(load_hardware())["step"]["b_us"]
-    51.5
-    """
-    data: dict[str, Any] = {"schema": SCHEMA, "hardware": hardware.id}
-    data |= {name: getattr(hardware, name) for name in _TEXTS}
-    sources: dict[str, Json] = {}
-    for field in FIELDS:
-        if field.name == "step.floor" and hardware.step.form == "additive":
-            continue
-        value = _value(hardware, field)
-        *sections, key = field.file.split(".")
-        part = data
-        for section in sections:
-            part = part.setdefault(section, {})
-        part[key] = int(value) if field.whole else in_file(value, field.exponent)
-        source = hardware.provenance[field.name]
-        sources[field.file] = {
-            "kind": source.kind,
-            "note": source.note,
-            **{
-                side: int(bound) if field.whole and bound == int(bound) else in_file(bound, field.exponent)
-                for side, bound in (("low", source.low), ("high", source.high))
-                if bound is not None
-            },
-        }
-    data["step"]["form"] = hardware.step.form
-    for path, store in hardware.stores.items():
-        data["store"][path]["blocking"] = store.blocking
-    data |= {"link": hardware.link, "estimate": hardware.estimate, "notes": list(hardware.notes)}
-    data["fit"] = {
-        "points": [{"kind": t.kind, "tokens": t.tokens, "ms": in_file(t.seconds, -3)} for t in hardware.timings],
-        "residuals": [_residual(hardware, timing) for timing in hardware.timings],
-    }
-    data["provenance"] = sources
-    return data
-
-
-def _value(hardware: Hardware, field: Field) -> float:
-    part: Any = hardware
-    for name in field.name.split("."):
-        part = part[name] if isinstance(part, Mapping) else getattr(part, name)
-    return float(part)
-
-
-def _residual(hardware: Hardware, timing: Timing) -> dict[str, Json]:
-    model = timing_seconds(hardware, timing)
-    return {
-        "kind": timing.kind,
-        "tokens": timing.tokens,
-        "model_ms": round(model * 1e3, 4),
-        "relative": round(model / timing.seconds - 1, 6),
-    }

@@ -22,10 +22,22 @@ def test_document_describes_the_file(run: Run, trace: Path, tmp_path: Path) -> N
     assert (ran.code, ran.err) == (0, "")
     document = json.loads(ran.out)
     assert document["schema"] == "tracestat.export_tracelab/1"
-    assert (document["trace"]["rounds"], document["synthetic"], document["notes"]) == (3, False, [])
+    assert (document["trace"]["rounds"], document["synthetic"]) == (3, False)
+    (note,) = document["notes"]
+    assert note.startswith("licence unknown (--licence TEXT")
     content = (tmp_path / "out.jsonl.gz").read_bytes()
     digest = hashlib.sha256(content).hexdigest()
-    assert document["files"] == [{"path": "out.jsonl.gz", "rows": 3, "bytes": len(content), "sha256": digest}]
+    about = (tmp_path / "out.jsonl.gz.about.json").read_bytes()
+    assert document["files"] == [
+        {"path": "out.jsonl.gz", "rows": 3, "bytes": len(content), "sha256": digest},
+        {
+            "path": "out.jsonl.gz.about.json",
+            "rows": None,
+            "bytes": len(about),
+            "sha256": hashlib.sha256(about).hexdigest(),
+        },
+    ]
+    assert json.loads(about)["sha256"] == digest
     assert gzip.decompress(content).count(b"\n") == 3
 
 
@@ -34,6 +46,22 @@ def test_what_comes_back_is_the_same_trace(run: Run, trace: Path, tmp_path: Path
     answers = [json.loads(run("calls", path, "--json").out)["calls"] for path in (trace, tmp_path / "out.jsonl.zst")]
     assert answers[0] == answers[1]
     assert len(answers[0]) == 3
+
+
+def test_licence_and_attribution_travel_through_an_export_and_back(run: Run, trace: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "one"
+    folder.mkdir()
+    words = ("--licence", "CC-BY-4.0", "--attribution", "the Zürich group")
+    ran = run("export", "tracelab", trace, "-o", folder / "out.jsonl.gz", *words)
+    assert "licence CC-BY-4.0; attribution: the Zürich group" in " ".join(ran.out.split())
+    ran = run("ingest", folder, "-o", tmp_path / "again.duckdb", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    (source,) = json.loads(ran.out)["sources"]
+    assert (source["path"], source["rejected"]) == ("out.jsonl.gz", 0)
+    assert run("export", "tracelab", tmp_path / "again.duckdb", "-o", tmp_path / "second.jsonl.gz").code == 0
+    about = json.loads((tmp_path / "second.jsonl.gz.about.json").read_text())
+    assert (about["licence"], about["attribution"]) == ("CC-BY-4.0", "the Zürich group")
+    assert str(tmp_path) not in (tmp_path / "second.jsonl.gz.about.json").read_text()
 
 
 def test_table_counts_what_was_written(run: Run, trace: Path, tmp_path: Path) -> None:
@@ -55,8 +83,10 @@ def test_what_was_rejected_is_told(run: Run, trace: Path, tmp_path: Path) -> Non
     trace.write_text(trace.read_text() + "{}\n")
     arguments = ("export", "tracelab", trace, "-o", tmp_path / "out.jsonl")
     assert "1 row that could not be read from the sources" in " ".join(run(*arguments).out.split())
-    (note,) = json.loads(run(*arguments, "--json").out)["notes"]
+    note, licence = json.loads(run(*arguments, "--json").out)["notes"]
     assert note.startswith("1 row ")
+    assert licence.startswith("licence ")
+    assert json.loads((tmp_path / "out.jsonl.about.json").read_text())["notes"] == [note]
 
 
 @pytest.mark.parametrize(
@@ -67,6 +97,8 @@ def test_what_was_rejected_is_told(run: Run, trace: Path, tmp_path: Path) -> Non
         (["-o", "trace.jsonl"], 2, "read by the command"),
         (["-o", "out.jsonl", "--mine"], 2, "--mine stands in place of a TRACE"),
         ([], 2, "Missing option"),
+        (["-o", "out.jsonl", "--licence", " "], 2, "--licence: give one line"),
+        (["-o", "out.jsonl", "--attribution", "a\nb"], 2, "--attribution: give one line"),
         (["-o", "out.jsonl", "--where", "tool = 'Bash'"], 2, "--where"),
     ],
     ids=str,
@@ -98,5 +130,5 @@ def test_help_of_the_group_lists_its_commands(run: Run) -> None:
 def test_a_store_without_rounds_gives_an_empty_file_and_says_so(run: Run, tmp_path: Path) -> None:
     store = store_of_tables(tmp_path / "empty.duckdb", [])
     ran = run("export", "tracelab", store, "-o", tmp_path / "out.jsonl", "--json")
-    assert (ran.code, json.loads(ran.out)["notes"]) == (0, ["no rounds: the file is empty"])
+    assert (ran.code, json.loads(ran.out)["notes"][0]) == (0, "no rounds: the file is empty")
     assert (tmp_path / "out.jsonl").read_bytes() == b""

@@ -1,7 +1,7 @@
 """Whose data a file is made of, under which licence: it travels in every exported file, or beside it.
 
-A release of TraceLab is known by its SHA-256. Of any other source the licence is what the caller says, or unknown:
-nothing is guessed from a format.
+A release of TraceLab is known by its SHA-256. Of any other source the licence is what the caller says, else what a
+``FILE.about.json`` of an earlier export said when the source was read, else unknown: nothing is guessed from a format.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import tracestat
-from tracestat.errors import UsageError
+from tracestat.errors import TracestatError, UsageError
 from tracestat.fetch import RELEASES
+from tracestat.ingest.about import ABOUT_ENDING, ABOUT_SCHEMA, MOST_CHARS, licence_in
 from tracestat.queries import query_text
 from tracestat.replacing import replacing
 from tracestat.store import Trace
@@ -25,6 +26,7 @@ _TRACELAB = (
     "arXiv 2606.30560)"
 )
 _SYNTHETIC = "synthetic, made by tracestat synth: no evidence about anything"
+_INVENTED = ("Apache-2.0", _SYNTHETIC)
 _UNKNOWN = "the source states no licence: ask whose data it is before you pass this on"
 
 
@@ -91,7 +93,7 @@ def attribution_of(
     Raises
     ------
     UsageError
-        An empty licence or attribution, or one of more than a line.
+        An empty licence or attribution, or one of more than a line or 1,000 characters.
 
     Examples
     --------
@@ -100,8 +102,8 @@ def attribution_of(
     'Apache-2.0'
     """
     for option, text in (("--licence", licence), ("--attribution", attribution)):
-        if text is not None and (not text.strip() or len(text.splitlines()) > 1):
-            raise UsageError(f"{option}: give one line of text")
+        if text is not None and (not text.strip() or not text.strip().isprintable() or len(text) > MOST_CHARS):
+            raise UsageError(f"{option}: give one line of text, at most {MOST_CHARS:,} characters")
     found, whom = _found(trace)
     return Attribution(
         trace.shown,
@@ -114,16 +116,26 @@ def attribution_of(
 
 
 def _found(trace: Trace) -> tuple[str | None, str]:
-    if trace.synthetic:
-        return "Apache-2.0", _SYNTHETIC
+    """Put together what is known of the sources: by their digests, else by what stood beside them when read."""
     tags = {asset.sha256: tag for tag, kinds in RELEASES.items() for asset in kinds.values()}
-    digests = trace.run(query_text("ingest_sources"))["sha256"].to_list()
-    releases = sorted({tags[digest] for digest in digests if digest in tags})
-    if digests and all(digest in tags for digest in digests):
-        return "CC-BY-4.0", _TRACELAB.format(release=" and ".join(releases))
-    if releases:
-        return None, f"in part {_TRACELAB.format(release=' and '.join(releases))}, CC-BY-4.0; for the rest {_UNKNOWN}"
-    return None, _UNKNOWN
+    sources = trace.run(query_text("ingest_sources"))
+    digests = sources["sha256"].to_list()
+    released = _TRACELAB.format(release=" and ".join(sorted({tags[digest] for digest in digests if digest in tags})))
+    said = [licence_in(note) for note in sources["note"]]
+    if trace.synthetic:
+        claims = [claim or _INVENTED for claim in said] or [_INVENTED]
+        claims = [(licence, whom if "synthetic" in whom else f"{_SYNTHETIC}; {whom}") for licence, whom in claims]
+    else:
+        claims = [
+            ("CC-BY-4.0", released) if digest in tags else claim or (None, _UNKNOWN)
+            for digest, claim in zip(digests, said, strict=True)
+        ] or [(None, _UNKNOWN)]
+    distinct = list(dict.fromkeys(claims))
+    if len({licence for licence, _ in distinct}) == 1:
+        return distinct[0][0], "; ".join(whom for _, whom in distinct)
+    parts = [f"in part {whom}, {licence}" for licence, whom in distinct if licence is not None]
+    rest = [f"for the rest {whom}" for licence, whom in distinct if licence is None]
+    return None, "; ".join((*parts, *rest))
 
 
 def about_path(path: Path) -> Path:
@@ -134,10 +146,10 @@ def about_path(path: Path) -> Path:
     >>> about_path(Path("replay.jsonl")).name
     'replay.jsonl.about.json'
     """
-    return path.with_name(f"{path.name}.about.json")
+    return path.with_name(path.name + ABOUT_ENDING)
 
 
-def write_about(path: Path, about: Attribution, *, notes: tuple[str, ...] = ()) -> Path:
+def write_about(path: Path, about: Attribution, *, notes: tuple[str, ...] = (), digest: str | None = None) -> Path:
     """Write what a reader must know of a finished file beside it.
 
     Parameters
@@ -147,6 +159,8 @@ def write_about(path: Path, about: Attribution, *, notes: tuple[str, ...] = ()) 
     about : Attribution
     notes : tuple of str
         What else a reader must know, a line each.
+    digest : str, optional
+        The SHA-256 of what is no single file; that of the file by default.
 
     Returns
     -------
@@ -158,10 +172,14 @@ def write_about(path: Path, about: Attribution, *, notes: tuple[str, ...] = ()) 
     TracestatError
         It cannot be written.
     """
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest is None:
+        try:
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise TracestatError(f"{path.name}: {error.strerror or 'cannot be read'}") from None
     body = {
-        "schema": "tracestat.about/1",
+        "schema": ABOUT_SCHEMA,
         "tracestat": tracestat.__version__,
         "file": path.name,
         "sha256": digest,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tracestat.export.attribution import Attribution, attribution_of, write_about
 from tracestat.export.tracelab_rows import encode_rounds
 from tracestat.export.writing import replacing_lines
 from tracestat.queries import query_text
@@ -29,16 +30,31 @@ class TracelabExport:
         The file.
     rounds, tool_calls, timing_events : int
         Rows, and entries of their two lists.
+    about : Attribution
+        Whose data it is, as the file beside it says.
+    notes : tuple of str
+        What is not in it, a line each.
     """
 
     path: Path
     rounds: int
     tool_calls: int
     timing_events: int
+    about: Attribution
+    notes: tuple[str, ...]
 
 
-def write_tracelab(trace: Trace, path: Path, *, progress: Callable[[int, int], None] | None = None) -> TracelabExport:
+def write_tracelab(
+    trace: Trace,
+    path: Path,
+    *,
+    licence: str | None = None,
+    attribution: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> TracelabExport:
     """Write a store as TraceLab JSON lines, in its own order, a part of it in memory at a time.
+
+    `about_path` of the file says beside it whose data it is.
 
     Parameters
     ----------
@@ -46,6 +62,8 @@ def write_tracelab(trace: Trace, path: Path, *, progress: Callable[[int, int], N
         What to write.
     path : Path
         ``.jsonl``, ``.jsonl.gz`` or ``.jsonl.zst``; replaced once the new file is complete.
+    licence, attribution : str, optional
+        What the caller knows of the data.
     progress : callable, optional
         Called with (rounds done, rounds in all).
 
@@ -56,10 +74,13 @@ def write_tracelab(trace: Trace, path: Path, *, progress: Callable[[int, int], N
     Raises
     ------
     UsageError
-        Another ending.
+        Another ending; a licence or attribution that is not one line.
     TracestatError
         The store cannot be read, or the file not be written.
     """
+    about = attribution_of(
+        trace, "written as rows of TraceLab v0.0.2 by tracestat", licence=licence, attribution=attribution
+    )
     rounds = calls = events = 0
     with replacing_lines(path, ENDINGS) as write:
         for part in trace.run(query_text("export_tracelab_parts"), {"rows": _ROUNDS}).iter_rows(named=True):
@@ -71,4 +92,11 @@ def write_tracelab(trace: Trace, path: Path, *, progress: Callable[[int, int], N
             )
             if progress is not None:
                 progress(rounds, trace.counts["rounds"])
-    return TracelabExport(path, rounds, calls, events)
+    notes = _notes(trace.counts["rejected"], rounds)
+    write_about(path, about, notes=notes)
+    return TracelabExport(path, rounds, calls, events, about, notes)
+
+
+def _notes(rejected: int, rounds: int) -> tuple[str, ...]:
+    left_out = f"{rejected:,} row{'' if rejected == 1 else 's'} that could not be read from the sources not in it"
+    return (*([left_out] if rejected else ()), *(() if rounds else ("no rounds: the file is empty",)))

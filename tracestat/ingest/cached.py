@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tracestat import cache
 from tracestat.errors import TracestatError
+from tracestat.ingest.about import ABOUT_ENDING, about_note
 from tracestat.ingest.derive import DURATIONS
 from tracestat.ingest.detect import Found, find_sources, walk
 from tracestat.ingest.readers import content_hash
@@ -99,7 +100,8 @@ def _state(places: Sequence[Path], *options: object) -> str:
     for place in places:
         try:
             log = place.with_name(place.name + ".wal")  # of a DuckDB file
-            files = walk(place, []) if place.is_dir() else [place, log] if log.is_file() else [place]
+            about = place.with_name(place.name + ABOUT_ENDING)  # says whose data it is
+            files = walk(place, []) if place.is_dir() else [place, *(path for path in (log, about) if path.is_file())]
             states += [(str(path), (stat := path.stat()).st_size, stat.st_mtime_ns) for path in files]
         except OSError as error:
             reason = "no such file or folder" if isinstance(error, FileNotFoundError) else error.strerror
@@ -113,5 +115,7 @@ def _place(places: Sequence[Path], *options: object) -> str:
 
 
 def _content(found: list[Found], *options: object) -> str:
-    parts = [*(content_hash(source) for source in found), *map(str, options)]
+    hashes = [content_hash(source) for source in found]
+    notes = [about_note(source.place, sha256) for source, sha256 in zip(found, hashes, strict=True)]
+    parts = [*hashes, *filter(None, notes), *map(str, options)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()

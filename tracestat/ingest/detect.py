@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from tracestat.errors import TracestatError
+from tracestat.ingest.about import ABOUT_ENDING, is_about
 from tracestat.ingest.blocks import Compression, LineFile
 from tracestat.ingest.logs.format import Format
 from tracestat.ingest.logs.formats import FORMATS
@@ -182,10 +183,14 @@ def find_sources(sources: Sequence[Path], *, but: Path | None = None) -> list[Fo
     """
     found: list[Found] = []
     loose: list[_OneParquet] = []
+    about: list[Path] = []
     for source in sources:
         place = source.absolute()
         if place.is_dir():
             found += _in_folder(place, but)
+            continue
+        if is_about(place):
+            about.append(place)
             continue
         what = _file(place)
         if isinstance(what, _OneParquet):
@@ -196,6 +201,9 @@ def find_sources(sources: Sequence[Path], *, but: Path | None = None) -> list[Fo
             found.append(what)
     if loose:
         found += _parquet_sets(loose, loose[0].path)
+    if about and not found:
+        of = about[0].name.removesuffix(ABOUT_ENDING)
+        raise TracestatError(f"{about[0].name}: this only says whose data {of} is: name {of}")
     return found
 
 
@@ -338,7 +346,7 @@ def _in_folder(folder: Path, but: Path | None) -> list[Found]:
     damaged: list[tuple[Path, _Other]] = []
     newer = 0
     for path in walk(folder, closed):
-        if but is not None and but.exists() and path.samefile(but):
+        if (but is not None and but.exists() and path.samefile(but)) or is_about(path):
             continue
         try:
             if not _may_be_a_trace(path):

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracestat.errors import TracestatError, UsageError
+from tracestat.ingest.about import about_note
 from tracestat.ingest.batch import Batch
 from tracestat.ingest.build import SourceRow, StoreWriter, Tally, file_state
 from tracestat.ingest.copy import StoredSource
@@ -203,7 +204,7 @@ class _Work:
             )
         before = entry.before.identities() if entry.before else None
         new = writer.end_source(lambda t, first, last: _row(reader, entry, t, first, last), before=before)
-        report = _reported(entry.state, found.shown, found.format, tally, new, reader.note)
+        report = _reported(entry.state, found.shown, found.format, tally, new, _note(reader))
         if reader.rows is None:
             return report
         read, rejected = reader.rows
@@ -241,8 +242,15 @@ def _row(reader: Reader, entry: Planned, tally: Tally, first: int | None, last: 
         calls_rejected=0 if reader.rows else tally.calls_rejected,
         events_rejected=tally.events_rejected,
         rows_repaired=tally.repaired,
-        note=reader.note,
+        note=_note(reader),
     )
+
+
+def _note(reader: Reader) -> str | None:
+    """Say what else there is to know of a source: of its end, and what stands beside it about whose data it is."""
+    found = reader.found
+    beside = about_note(found.place, reader.sha256) if found.mapping is None and not found.parts else None
+    return "; ".join(note for note in (reader.note, beside) if note) or None
 
 
 def _reported(state: State, shown: str, kind: str, tally: Tally, new: int | None, note: str | None) -> SourceReport:

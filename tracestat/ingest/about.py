@@ -1,0 +1,92 @@
+"""What a file says of another one beside it: ``FILE.about.json``, whose data the file is and under which licence.
+
+Exports write it (`tracestat.export.attribution`). Ingest passes over it where it looks for traces, and carries what it
+says of a source on in the note of that source, so that a second export still names the authors.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+__all__ = ["ABOUT_ENDING", "ABOUT_SCHEMA", "MOST_CHARS", "about_note", "is_about", "licence_in"]
+
+ABOUT_ENDING: Final = ".about.json"
+ABOUT_SCHEMA: Final = "tracestat.about/1"
+_ANY_VERSION: Final = "tracestat.about/"
+_MOST_BYTES: Final = 1 << 20
+MOST_CHARS: Final = 1000
+_MARK: Final = "about "
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    """Give what stands in such a file, of whatever version."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+        value = json.loads(content) if len(content) <= _MOST_BYTES else None
+    except (OSError, ValueError, RecursionError):
+        return None
+    schema = value.get("schema") if isinstance(value, dict) else None
+    return value if isinstance(schema, str) and schema.startswith(_ANY_VERSION) else None
+
+
+def is_about(path: Path) -> bool:
+    """Tell whether a file only says whose data another one is: by its name and by what it says of itself."""
+    return path.name.endswith(ABOUT_ENDING) and _read(path) is not None
+
+
+def _line(value: object) -> str | None:
+    """Take one line of text that can be shown; whoever wrote the file may be anyone."""
+    fits = isinstance(value, str) and 0 < len(value.strip()) <= MOST_CHARS and value.isprintable()
+    return value.strip() if isinstance(value, str) and fits else None
+
+
+def about_note(source: Path, sha256: str | None) -> str | None:
+    """Give the note of a source that has such a file beside it.
+
+    Parameters
+    ----------
+    source : Path
+    sha256 : str or None
+        Of its content: what is said of other content is not taken.
+
+    Returns
+    -------
+    str or None
+        None where there is no such file; `licence_in` reads the note.
+    """
+    place = source.with_name(source.name + ABOUT_ENDING)
+    said = _read(place) if place.is_file() else None
+    if said is None:
+        return None
+    whom, licence = _line(said.get("attribution")), said.get("licence")
+    if said["schema"] != ABOUT_SCHEMA or whom is None or (licence is not None and _line(licence) is None):
+        return f"{place.name} is damaged or of a newer tracestat: its licence is not taken"
+    if said.get("sha256") != sha256:
+        return f"{place.name} speaks of other content: its licence is not taken"
+    return _MARK + json.dumps({"licence": _line(licence), "attribution": whom}, ensure_ascii=False)
+
+
+def licence_in(note: str | None) -> tuple[str | None, str] | None:
+    """Give licence (None where unknown) and attribution out of the note of a source.
+
+    Examples
+    --------
+    >>> licence_in('about {"licence": "CC-BY-4.0", "attribution": "Zhu et al."}')
+    ('CC-BY-4.0', 'Zhu et al.')
+    >>> licence_in("the last line has no end yet") is None
+    True
+    """
+    text = note or ""
+    if not text.startswith(_MARK) and f"; {_MARK}" not in text:
+        return None
+    try:
+        said = json.loads(text.removeprefix(_MARK) if text.startswith(_MARK) else text.split(f"; {_MARK}", 1)[1])
+    except ValueError:
+        return None
+    if not isinstance(said, dict):
+        return None
+    whom = _line(said.get("attribution"))
+    return None if whom is None else (_line(said.get("licence")), whom)

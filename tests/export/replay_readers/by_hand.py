@@ -2,6 +2,7 @@
 
 s1 asks 1,000 tokens and gives 24; a tool runs 36,000 s (10 h); the prompt of 1,536 holds those 1,024 tokens and 512 new
 ones, gives 10; a tool 1.5 s and a person 60 s; then the context was compacted: 600 tokens, 100 of them as before.
+AIPerf has no word for that: its third prompt is the whole context and one token.
 """
 
 from __future__ import annotations
@@ -37,15 +38,25 @@ def _s2(block: int | None, *, new: bool) -> Session:
     return Session("s2", (Step(64, 1, 0.0, 0.0, 64 if new else None, 0 if block else None, block),))
 
 
+_grown = Session(
+    "s1",
+    (
+        Step(1000, 24, 0.0, 36000.0, 1000),
+        Step(1536, 10, 36000.0, 61.5, 512),
+        Step(1547, 5, 61.5, 0.0, 1),
+    ),
+)
+
+
 def _lines(*rows: object) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
 AIPERF = _lines(
-    {"session_id": "s1", "timestamp": 0, "input_length": 1000, "output_length": 24, "hash_ids": [1, 2]},
-    {"session_id": "s1", "delay": 36000000, "input_length": 1536, "output_length": 10, "hash_ids": [1, 3, 4]},
-    {"session_id": "s1", "delay": 61500, "input_length": 600, "output_length": 5, "hash_ids": [5, 6]},
-    {"session_id": "s2", "timestamp": 0, "input_length": 64, "output_length": 1, "hash_ids": [7]},
+    {"session_id": "s1", "input_length": 1000, "output_length": 24, "hash_ids": [1, 2]},
+    {"session_id": "s1", "delay": 36000000, "input_length": 512, "output_length": 10, "hash_ids": [3]},
+    {"session_id": "s1", "delay": 61500, "input_length": 1, "output_length": 5, "hash_ids": [4]},
+    {"session_id": "s2", "input_length": 64, "output_length": 1, "hash_ids": [7]},
 )
 
 
@@ -179,7 +190,7 @@ def write(folder: Path) -> dict[str, list[Session]]:
 
 
 SAID = {
-    "aiperf-mooncake": [_s1(512, new=False), _s2(512, new=False)],
+    "aiperf-mooncake": [_grown, _s2(None, new=True)],
     "dynamo-agentic-mooncake": [_s1(512, new=False), _s2(512, new=False)],
     "kv-cache-tester": [_s1(64, new=False), _s2(64, new=False)],
     "llmservingsim": [_s1(None, new=False), _s2(None, new=False)],

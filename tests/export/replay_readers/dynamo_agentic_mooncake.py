@@ -30,6 +30,7 @@ _ROW = {
     *("request_id", "play_id", "session_id", "model", "input_length", "output_length", "hash_ids"),
     *("not_before_ms", "dependencies"),
 }
+_MORE = {"tool_wait_ms", "human_wait_ms"}  # ours: a key that the reader does not know passes it by
 _DEPENDENCY = {"request_id", "trigger", "delay_ms", "relation"}
 
 
@@ -46,7 +47,7 @@ def read(path: Path) -> list[Session]:
     place: dict[str, tuple[str, int]] = {}
     sizes = BlockSizes()
     for row in rows:
-        keys(row, _ROW)
+        keys(row, _ROW, _MORE)
         name, request = text(row["session_id"]), text(row["request_id"])
         text(row["model"])
         prompt = whole(row["input_length"], 1)
@@ -81,16 +82,32 @@ def _session(name: str, rows: list[dict[str, Any]], place: dict[str, tuple[str, 
         if len(found["sequence"]) != 1 or found["sequence"][0][:2] != ((name, number_ - 1), "completion"):
             raise ReplayError(f"{row['request_id']} does not follow the request before it in its session")
         befores.append(found["sequence"][0][2])
+    told = [_parts(row, before) for row, before in zip(rows, befores, strict=True)]
+    parts = [*told[1:], told[0]]  # what stands before a request is after the one before it; the first's are 0
     earlier = [[], *(row["hash_ids"] for row in rows[:-1])]
     steps = tuple(
         Step(
-            row["input_length"],
-            row["output_length"],
-            before,
-            after,
+            prompt=row["input_length"],
+            output=row["output_length"],
+            before=before,
+            after=after,
             shared=shared_blocks(ids, row["hash_ids"]),
             block=block,
+            tool_after=tool,
+            human_after=human,
         )
-        for row, ids, (before, after) in zip(rows, earlier, waits(befores), strict=True)
+        for row, ids, (before, after), (tool, human) in zip(rows, earlier, waits(befores), parts, strict=True)
     )
     return Session(name, steps, number(rows[0]["not_before_ms"]) / 1e3, parent)
+
+
+def _parts(row: dict[str, Any], before: float) -> tuple[float | None, float | None]:
+    if not _MORE & row.keys():
+        return None, None
+    keys(row, _ROW | _MORE)
+    tool, human = number(row["tool_wait_ms"]) / 1e3, number(row["human_wait_ms"]) / 1e3
+    if abs(tool + human - before) > 1e-6:
+        raise ReplayError(
+            f"{row['request_id']}: {tool} s of tools and {human} s of a person before it, but {before} s in all"
+        )
+    return tool, human

@@ -12,8 +12,14 @@ from tracestat.durations.sequence import HumanGap, session_sequence, with_pauses
 from tracestat.store import Trace
 
 
-def sessions_of(trace: Trace, human_gap: HumanGap, block: int | None = None) -> list[Session]:
-    """Give the sessions whose tokens are all known, with whole durations and the human part by the rule."""
+def sessions_of(
+    trace: Trace, human_gap: HumanGap, block: int | None = None, *, accumulates: bool = False
+) -> list[Session]:
+    """Give the sessions whose tokens are all known, with whole durations and the human part by the rule.
+
+    ``accumulates``: as a consumer sees them that can only add to a context: a prompt is at least the prompt before, its
+    output and one token.
+    """
     frame, _ = session_sequence(trace)
     frame = with_pauses(frame, human_gap)
     found: list[Session] = []
@@ -21,17 +27,20 @@ def sessions_of(trace: Trace, human_gap: HumanGap, block: int | None = None) -> 
         columns = rows.select("prefix_tokens", "append_tokens", "output_tokens", "tool_seconds", "human_after_seconds")
         if columns.null_count().sum_horizontal().item():
             continue
-        found.append(Session(str(session), _steps(columns, block)))
+        found.append(Session(str(session), _steps(columns, block, accumulates)))
     return found
 
 
-def _steps(rows: pl.DataFrame, block: int | None) -> tuple[Step, ...]:
+def _steps(rows: pl.DataFrame, block: int | None, accumulates: bool) -> tuple[Step, ...]:
     steps: list[Step] = []
     before = 0.0
     for prefix, append, output, tool, human in rows.iter_rows():
         earlier = steps[-1] if steps else None
         context = earlier.prompt + earlier.output if earlier else 0
         prompt = max(1, prefix + append)
+        if accumulates and earlier:
+            prompt = max(prompt, context + 1)
+            prefix = context
         # a prefix that the session cannot have is prompt, but not cached: it is new to a server that replays the file
         cached = min(prefix, context, prompt)
         shared = min(cached, earlier.prompt) // block if earlier and block else 0

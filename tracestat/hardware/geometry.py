@@ -14,9 +14,10 @@ from typing import Any
 
 from tracestat.errors import TracestatError
 
-__all__ = ["BYTES", "Geometry", "geometry_of", "read_config"]
+__all__ = ["KV_BYTES", "WEIGHT_BYTES", "Geometry", "geometry_of", "read_config"]
 
-BYTES = {"fp8": 1, "int8": 1, "bf16": 2, "fp16": 2, "fp32": 4}
+KV_BYTES = {"bf16": 2, "fp16": 2, "fp8": 1}
+WEIGHT_BYTES = {"bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0, "int4": 0.5}
 _LARGEST_FILE = 1 << 24
 _OTHER_CACHES = {
     "layer_types": "layers of several kinds",
@@ -67,7 +68,7 @@ class Geometry:
 
     def kv_bytes(self, dtype: str) -> int:
         """KV cache of a token over all layers, where one card holds it."""
-        return self.kv_per_token * self.layers * BYTES[dtype]
+        return self.kv_per_token * self.layers * KV_BYTES[dtype]
 
 
 def read_config(path: Path) -> Mapping[str, Any]:
@@ -222,7 +223,7 @@ def _latent(reader: _Reader, heads: int, hidden: int) -> tuple[int, float, float
 def _feed_forward(reader: _Reader, layers: int, hidden: int) -> tuple[float, float]:
     """Give the parameters of all feed-forward layers, and of those that one token passes."""
     counts = ("num_local_experts", "num_experts", "n_routed_experts")
-    experts = next((reader.size(key) for key in counts if reader.has(key)), 1)
+    experts = next((reader.size(key) for key in counts if reader.config.get(key)), 1)
     if experts == 1:
         dense = 3.0 * layers * hidden * reader.size("intermediate_size")
         return dense, dense
@@ -233,8 +234,8 @@ def _feed_forward(reader: _Reader, layers: int, hidden: int) -> tuple[float, flo
     first = reader.config.get("first_k_dense_replace") or 0
     dense_layers = first if isinstance(first, int) and 0 < first <= layers else 0
     dense = 3.0 * dense_layers * hidden * reader.size("intermediate_size") if dense_layers else 0.0
-    shared = reader.size("n_shared_experts") * width if reader.has("n_shared_experts") else 0
-    if reader.has("shared_expert_intermediate_size"):
+    shared = reader.size("n_shared_experts") * width if reader.config.get("n_shared_experts") else 0
+    if reader.config.get("shared_expert_intermediate_size"):
         shared = reader.size("shared_expert_intermediate_size")
     of_experts = 3.0 * (layers - dense_layers) * hidden
     router = float((layers - dense_layers) * hidden * experts)

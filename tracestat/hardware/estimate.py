@@ -1,0 +1,245 @@
+"""The constants of a machine from public figures and the geometry of a model: every number an estimate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tracestat.errors import TracestatError, UsageError
+from tracestat.hardware.cards import Card
+from tracestat.hardware.constants import Hardware, Provenance, Step, StorePath
+from tracestat.hardware.geometry import KV_BYTES, WEIGHT_BYTES, Geometry
+
+__all__ = ["EFFICIENCY", "Serving", "estimate_constants"]
+
+# which part of a public figure is reached: assumed, not measured
+EFFICIENCY = {
+    "dense arithmetic": 0.7,
+    "attention arithmetic": 0.7,
+    "memory": 0.85,
+    "load through LMCache": 0.6,
+    "native load": 0.35,
+    "store": 0.4,
+    "link between cards": 0.6,
+}
+# of 24 GiB that are sold 2 % cannot be used; the engine takes 90 % of the rest, and 2 GB for activations and graphs
+_VISIBLE, _TAKEN, _OVERHEAD = 0.98, 0.9, 2e9
+# launches of a layer; waiting for the other cards twice a layer
+_LAUNCH, _SYNC = 30e-6, 10e-6
+# of the RTX 4090 set: nothing public tells them
+_CLIENT, _NATIVE_FIXED = 5.1e-3, 8.9e-3
+# how far a number may be off either way; the one machine that could be compared is within 1.4
+_FACTOR = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """How a model is served.
+
+    Attributes
+    ----------
+    tensor_parallel : int
+        Cards that share each layer.
+    weight_dtype : {"bf16", "fp16", "fp8", "int8", "int4"}
+        Of the layers; embedding and output head keep 16 bits.
+    kv_dtype : {"bf16", "fp16", "fp8"}
+    max_batched_tokens, block_tokens, lmcache_chunk : int
+    """
+
+    tensor_parallel: int = 1
+    weight_dtype: str = "bf16"
+    kv_dtype: str = "bf16"
+    max_batched_tokens: int = 2048
+    block_tokens: int = 16
+    lmcache_chunk: int = 256
+
+
+def estimate_constants(card: Card, model: Geometry, serving: Serving, *, id: str) -> Hardware:  # noqa: A002  the field is called id
+    """Estimate the constants of a machine nobody has measured.
+
+    Parameters
+    ----------
+    card : Card
+    model : Geometry
+    serving : Serving
+    id : str
+
+    Returns
+    -------
+    Hardware
+        With ``estimate`` set and every number's provenance an estimate, within a factor of two either way.
+
+    Raises
+    ------
+    UsageError
+        An unknown dtype, or a number of cards that does not divide the heads.
+    TracestatError
+        The weights do not fit, or leave no room for a step.
+
+    Notes
+    -----
+    With n cards, and each rate times its factor in ``EFFICIENCY``:
+
+    ``s = weight bytes / n / memory + launches``; ``b = 2 active parameters / n / arithmetic``, and with n > 1 the two
+    sums over cards of each layer, ``2 layers x 2 hidden x 2 (n - 1) / n / link``;
+    ``q = attention operations / n / arithmetic``; ``r = KV bytes per card / memory``; loads and stores are
+    ``KV bytes per card / host link``, each card on its own link. The pool is ``0.9`` of the visible memory less
+    weights and 2 GB, over the KV bytes per card. KV heads fewer than cards are replicated, and so is the cache of MLA.
+
+    Examples
+    --------
+    >>> from tracestat.hardware.cards import card_of
+    >>> from tracestat.hardware.geometry import geometry_of
+    >>> llama = geometry_of({"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
+    ...     "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256})
+    >>> machine = estimate_constants(card_of("rtx4090"), llama, Serving(weight_dtype="fp8"), id="guess")
+    >>> round(machine.step.per_token * 1e6, 1), machine.estimate
+    (60.4, True)
+    """
+    _refuse(model, serving)
+    cards = serving.tensor_parallel
+    weights = model.parameters * WEIGHT_BYTES[serving.weight_dtype] / cards
+    held = weights + 2 * (model.head_parameters + model.embedding_parameters) / cards
+    streamed = weights + 2 * model.head_parameters / cards
+    copies = max(1, cards // model.kv_heads)
+    kv_of_card = model.kv_bytes(serving.kv_dtype) * copies // cards
+    pool = _pool(card, model, serving, held, kv_of_card)
+    memory = card.bandwidth * EFFICIENCY["memory"]
+    rate = card.fp8 if serving.weight_dtype == "fp8" and card.fp8 else card.bf16
+    exchange = 8 * model.layers * model.hidden * (cards - 1) / cards / (card.peer * EFFICIENCY["link between cards"])
+    sync = 2 * model.layers * _SYNC if cards > 1 else 0.0
+    step = Step(
+        base=_six(streamed / memory + model.layers * _LAUNCH + sync),
+        per_token=_six(2 * model.active / cards / (rate * EFFICIENCY["dense arithmetic"]) + exchange),
+        attention=_six(model.attention_flops / cards / (card.bf16 * EFFICIENCY["attention arithmetic"])),
+        decode_read=_six(kv_of_card / memory),
+    )
+    per_byte = {
+        way: kv_of_card / (card.host * EFFICIENCY[way]) for way in ("load through LMCache", "native load", "store")
+    }
+    store = _six(per_byte["store"])
+    paths = {
+        "lmcache": StorePath(0.0, _six(per_byte["load through LMCache"]), store, True, serving.lmcache_chunk),
+        "native": StorePath(_NATIVE_FIXED, _six(per_byte["native load"]), store, False, serving.block_tokens),
+    }
+    return Hardware(
+        id=id,
+        card=card.name if cards == 1 else f"{cards} x {card.name}",
+        model=model.model,
+        weight_dtype=serving.weight_dtype,
+        kv_dtype=serving.kv_dtype,
+        kv_bytes_per_token=kv_of_card * cards,
+        pool_tokens=pool,
+        block_tokens=serving.block_tokens,
+        max_batched_tokens=serving.max_batched_tokens,
+        step=step,
+        client=_CLIENT,
+        stores=paths,
+        provenance=_sources(card, model, step, paths, pool=pool, rate=rate),
+        estimate=True,
+        notes=_notes(card, model, serving, copies=copies, rate=rate),
+    )
+
+
+def _six(value: float) -> float:
+    return float(f"{value:.6g}")
+
+
+def _refuse(model: Geometry, serving: Serving) -> None:
+    for name, value, known in (
+        ("weight dtype", serving.weight_dtype, WEIGHT_BYTES),
+        ("KV dtype", serving.kv_dtype, KV_BYTES),
+    ):
+        if value not in known:
+            raise UsageError(f"{name} {value}: not known; it is one of {', '.join(known)}")
+    cards, heads = serving.tensor_parallel, model.heads
+    if cards < 1 or heads % cards:
+        raise UsageError(f"--tp {cards}: does not divide the {heads} heads of {model.model}; choose a divisor")
+    if model.attention != "MLA" and model.kv_heads % cards and cards % model.kv_heads:
+        raise UsageError(
+            f"--tp {cards}: the {model.kv_heads} KV heads of {model.model} can be neither divided nor replicated "
+            "evenly; choose another number"
+        )
+    for name, count in (("block", serving.block_tokens), ("--batched-tokens", serving.max_batched_tokens)):
+        if count < 1:
+            raise UsageError(f"{name} {count}: must be at least 1")
+
+
+def _pool(card: Card, model: Geometry, serving: Serving, held: float, kv_of_card: int) -> int:
+    taken = card.memory * _VISIBLE * _TAKEN
+    left = taken - held - _OVERHEAD
+    what = f"{model.model} in {serving.weight_dtype} on {serving.tensor_parallel} x {card.name}"
+    if left <= 0:
+        raise TracestatError(
+            f"{what}: {held / 1e9:.1f} GB of weights per card and 2 GB beside do not fit into {taken / 1e9:.1f} GB; "
+            "take more cards (--tp) or smaller weights (--weight-dtype)"
+        )
+    pool = int(left / kv_of_card) // serving.block_tokens * serving.block_tokens
+    if pool < serving.max_batched_tokens:
+        raise TracestatError(
+            f"{what}: the weights leave room for {pool:,} tokens, less than a step of {serving.max_batched_tokens:,}; "
+            "take more cards (--tp) or smaller weights (--weight-dtype)"
+        )
+    return pool
+
+
+def _sources(
+    card: Card,
+    model: Geometry,
+    step: Step,
+    paths: dict[str, StorePath],
+    *,
+    pool: int,
+    rate: float,
+) -> dict[str, Provenance]:
+    public = f"{card.source}; read {card.as_of}"
+
+    def within(value: float, note: str) -> Provenance:
+        return Provenance("estimate", note, _six(value / _FACTOR), _six(value * _FACTOR))
+
+    def at(way: str, figure: float, unit: str) -> str:
+        return f"{EFFICIENCY[way]:g} of {figure:g} {unit} assumed for {way} ({public})"
+
+    exact = Provenance("estimate", f"exact for the geometry of {model.model} ({model.attention}), over all cards")
+    stated = Provenance("estimate", "as stated for this set")
+    host = card.host / 1e9
+    out = {
+        "kv_bytes_per_token": exact,
+        "pool_tokens": within(pool, f"0.9 of the memory that is visible less weights and 2 GB ({public})"),
+        "block_tokens": stated,
+        "max_batched_tokens": stated,
+        "step.base": within(
+            step.base, f"weights; {at('memory', card.bandwidth / 1e9, 'GB/s')}; launches 0.03 ms a layer"
+        ),
+        "step.per_token": within(step.per_token, at("dense arithmetic", rate / 1e12, "TFLOP/s")),
+        "step.attention": within(step.attention, at("attention arithmetic", card.bf16 / 1e12, "TFLOP/s")),
+        "step.decode_read": within(step.decode_read, at("memory", card.bandwidth / 1e9, "GB/s")),
+        "client": within(_CLIENT, "as of the RTX 4090 set: no public figure tells it"),
+        "stores.lmcache.load_fixed": Provenance("estimate", "none is assumed, as in the RTX 4090 set"),
+        "stores.native.load_fixed": within(_NATIVE_FIXED, "as of the RTX 4090 set: no public figure tells it"),
+        "stores.lmcache.chunk_tokens": stated,
+        "stores.native.chunk_tokens": Provenance("estimate", "a block of the engine"),
+    }
+    for path, way in (("lmcache", "load through LMCache"), ("native", "native load")):
+        store = paths[path]
+        out[f"stores.{path}.load_per_token"] = within(store.load_per_token, at(way, host, "GB/s"))
+        out[f"stores.{path}.store_per_token"] = within(store.store_per_token, at("store", host, "GB/s"))
+    return out
+
+
+def _notes(card: Card, model: Geometry, serving: Serving, *, copies: int, rate: float) -> tuple[str, ...]:
+    factors = ", ".join(f"{name} {value:g}" for name, value in EFFICIENCY.items())
+    notes = [
+        "nothing here was measured: public figures and the geometry of the model, each good to a factor of two at best",
+        f"part of the public figure that is assumed to be reached: {factors}",
+    ]
+    if serving.weight_dtype in ("fp8", "int8", "int4") and rate == card.bf16:
+        notes.append(f"{serving.weight_dtype} weights are taken to be computed with at 16 bits")
+    if copies > 1:
+        notes.append(
+            f"the cache is held {copies} times: {serving.tensor_parallel} cards share {model.kv_heads} KV heads"
+        )
+    if model.parameters != model.active:
+        notes.append("all experts are read in every step, those of the token are computed")
+    if serving.tensor_parallel > 1:
+        notes.append("each card loads and stores its part over a link of its own, at the same time")
+    return tuple(notes)

@@ -149,6 +149,7 @@ OWN = {
     "synth": ("files",),
     "cache_list": ("files",),
     "cache_clear": ("files",),
+    "export_replay": ("files", "format", "human_gap", "counts"),
     "export_tracelab": ("files",),
     "forecast_fit": ("files", "providers"),
     "forecast_predict": ("path", "level_used", "weights", "elapsed", "remaining", "survival", "atoms"),
@@ -201,6 +202,8 @@ def documents(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
             return made
         if command == "ingest":
             return ask("ingest", tmp_path / "a.jsonl", "-o", tmp_path / "a.duckdb")
+        if command == "export_replay":
+            return ask("export_replay", tmp_path / "a.jsonl", "--format", "blis-v2", "-o", tmp_path / "a.csv")
         if command == "export_tracelab":
             return ask("export", "tracelab", tmp_path / "a.jsonl", "-o", tmp_path / "b.jsonl")
         if command == "forecast_predict":
@@ -229,7 +232,8 @@ def test_answer_keeps_to_its_schema(ask: Ask, command: str, arguments: list[str]
 
 
 @pytest.mark.parametrize(
-    "command", ["synth", "ingest", "cache_list", "cache_clear", "export_tracelab", "fetch", "forecast_fit"]
+    "command",
+    ["synth", "ingest", "cache_list", "cache_clear", "export_replay", "export_tracelab", "fetch", "forecast_fit"],
 )
 def test_other_document_keeps_to_its_schema(documents: Callable[[str], dict[str, Any]], command: str) -> None:
     document = documents(command)

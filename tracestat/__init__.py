@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tracestat.api.curves import survival_curve
     from tracestat.api.deadlines import deadlines
     from tracestat.api.exports import export_tracelab
+    from tracestat.api.exports_replay import export_replay
     from tracestat.api.forecast_evaluation import evaluate_forecast
     from tracestat.api.forecast_predictions import predict_remaining
     from tracestat.api.forecaster import Forecaster
@@ -43,6 +44,7 @@ __all__ = [
     "calls",
     "deadlines",
     "evaluate_forecast",
+    "export_replay",
     "export_tracelab",
     "fit_forecast",
     "fit_laws",
@@ -74,6 +76,7 @@ _HOME = {
     "calls": ("tracestat.api.lists", "calls"),
     "deadlines": ("tracestat.api.deadlines", "deadlines"),
     "evaluate_forecast": ("tracestat.api.forecast_evaluation", "evaluate_forecast"),
+    "export_replay": ("tracestat.api.exports_replay", "export_replay"),
     "export_tracelab": ("tracestat.api.exports", "export_tracelab"),
     "fit_forecast": ("tracestat.api.forecasts", "fit_forecast"),
     "fit_laws": ("tracestat.api.laws", "fit_laws"),

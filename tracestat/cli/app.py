@@ -12,6 +12,7 @@ from tracestat.cli.cache import clear_command, list_command
 from tracestat.cli.calls import calls
 from tracestat.cli.deadlines import deadlines
 from tracestat.cli.export import tracelab_command
+from tracestat.cli.export_replay import replay_command
 from tracestat.cli.fetch import fetch
 from tracestat.cli.fit import fit
 from tracestat.cli.forecast_evaluate import evaluate_command
@@ -88,6 +89,9 @@ app.add_typer(_cache, name="cache")
 
 _export = typer.Typer(help="Traces for other tools.", epilog=_example("export tracelab trace.duckdb -o trace.jsonl.gz"))
 _export.command("tracelab", epilog=_example("export tracelab trace.duckdb -o trace.jsonl.gz"))(tracelab_command)
+_export.command("replay", epilog=_example("export replay trace.duckdb --format aiperf-mooncake -o replay.jsonl"))(
+    replay_command
+)
 app.add_typer(_export, name="export")
 
 _forecast = typer.Typer(

@@ -30,6 +30,7 @@ __all__ = [
     "Licensed",
     "Located",
     "Longest",
+    "MinRows",
     "NumberOfBins",
     "Output",
     "Perfetto",
@@ -44,6 +45,7 @@ __all__ = [
     "Steps",
     "TopValues",
     "Whole",
+    "WholeSessions",
     "Window",
     "check_definition",
     "expand",
@@ -126,6 +128,12 @@ SectionName = Annotated[
         "--section",
         metavar="NAME",
         help="In place of durations: sessions, cache or commands, by TraceLab's rules and ours.  [default: durations]",
+    ),
+]
+MinRows = Annotated[
+    int | None,
+    typer.Option(
+        "--min-n", min=1, metavar="N", help="Keys with fewer rows show counts only, no estimates.  [default: 20]"
     ),
 ]
 TopValues = Annotated[
@@ -233,7 +241,7 @@ class Selected(Located):
             "--unit",
             metavar="UNIT",
             help="What one duration is: call, pause or command.  [default: pause; calls: call; summary: pause "
-            "and call]",
+            "and call; export durations: all three]",
         ),
     ] = None
     rows: Annotated[
@@ -244,6 +252,25 @@ class Selected(Located):
     def options(self) -> dict[str, Any]:
         """Give what the api takes, without what the user left open."""
         return given(where=self.where, since=self.since, until=self.until, tz=self.tz, unit=self.unit, rows=self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class WholeSessions(Located):
+    """Which trace, and which of its sessions, each whole."""
+
+    where: Annotated[
+        str | None,
+        typer.Option(
+            "--where",
+            metavar="EXPR",
+            help="Only sessions for which EXPR holds: provider, developer, project, session and started_at compared "
+            "with literals, as in \"provider = 'claude'\".  [default: all]",
+        ),
+    ] = None
+
+    def options(self) -> dict[str, Any]:
+        """Give what the api takes, without what the user left open."""
+        return given(where=self.where, since=self.since, until=self.until, tz=self.tz)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ STATISTICS = (
     "forecast_limits",
     "hazard_between",
     "hazard_cells",
+    "key_atoms",
     "law_cells",
     "law_covariates",
     "law_times",

@@ -151,6 +151,7 @@ OWN = {
     "cache_clear": ("files",),
     "export_replay": ("files", "format", "human_gap", "counts"),
     "export_tracelab": ("files",),
+    "export_durations": ("files", "min_n", "keys"),
     "forecast_fit": ("files", "providers"),
     "forecast_predict": ("path", "level_used", "weights", "elapsed", "remaining", "survival", "atoms"),
     "fetch": ("files", "release", "format", "url", "new"),
@@ -206,6 +207,8 @@ def documents(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
             return ask("export_replay", tmp_path / "a.jsonl", "--format", "blis-v2", "-o", tmp_path / "a.csv")
         if command == "export_tracelab":
             return ask("export", "tracelab", tmp_path / "a.jsonl", "-o", tmp_path / "b.jsonl")
+        if command == "export_durations":
+            return ask("export", "durations", tmp_path / "a.jsonl", "-o", tmp_path / "a.parquet")
         if command == "forecast_predict":
             tracestat.save_forecast(model(), tmp_path / "m.parquet")
             return ask("forecast_predict", tmp_path / "m.parquet", "--key", "tool_class=shell")
@@ -233,7 +236,17 @@ def test_answer_keeps_to_its_schema(ask: Ask, command: str, arguments: list[str]
 
 @pytest.mark.parametrize(
     "command",
-    ["synth", "ingest", "cache_list", "cache_clear", "export_replay", "export_tracelab", "fetch", "forecast_fit"],
+    [
+        "synth",
+        "ingest",
+        "cache_list",
+        "cache_clear",
+        "export_replay",
+        "export_tracelab",
+        "export_durations",
+        "fetch",
+        "forecast_fit",
+    ],
 )
 def test_other_document_keeps_to_its_schema(documents: Callable[[str], dict[str, Any]], command: str) -> None:
     document = documents(command)

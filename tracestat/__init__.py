@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tracestat.api.deadlines import deadlines
     from tracestat.api.exports import export_tracelab
     from tracestat.api.exports_replay import export_replay
+    from tracestat.api.exports_durations import export_durations
     from tracestat.api.forecast_evaluation import evaluate_forecast
     from tracestat.api.forecast_predictions import predict_remaining
     from tracestat.api.forecaster import Forecaster
@@ -45,6 +46,7 @@ __all__ = [
     "deadlines",
     "evaluate_forecast",
     "export_replay",
+    "export_durations",
     "export_tracelab",
     "fit_forecast",
     "fit_laws",
@@ -77,6 +79,7 @@ _HOME = {
     "deadlines": ("tracestat.api.deadlines", "deadlines"),
     "evaluate_forecast": ("tracestat.api.forecast_evaluation", "evaluate_forecast"),
     "export_replay": ("tracestat.api.exports_replay", "export_replay"),
+    "export_durations": ("tracestat.api.exports_durations", "export_durations"),
     "export_tracelab": ("tracestat.api.exports", "export_tracelab"),
     "fit_forecast": ("tracestat.api.forecasts", "fit_forecast"),
     "fit_laws": ("tracestat.api.laws", "fit_laws"),

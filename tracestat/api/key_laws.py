@@ -296,14 +296,15 @@ class _Level:
     def _residual(self, keys: Mapping[Key, _Count]) -> dict[Key, tuple[tuple[KeyResidual, ...], list[str]]]:
         edges = landmark_edges({*ELAPSED, *CURVE_AT}, [t + WINDOW for t in ELAPSED])
         cells = self._only(residual_cells(self.trace, self.selection, edges), keys)
-        made = {}
-        for key, one in keys.items():
-            points = points_of(one.steps, cells[key], edges, ELAPSED, WINDOW)
+
+        def made(key: Key) -> tuple[tuple[KeyResidual, ...], list[str]]:
+            points = points_of(keys[key].steps, cells[key], edges, ELAPSED, WINDOW)
             known = [points[t] for t in ELAPSED if points[t].n_at_risk >= ENOUGH_ROWS]
             few = [t for t in ELAPSED if points[t].n_at_risk < ENOUGH_ROWS]
             notes = [_FEW_AT_RISK.format(elapsed=few[0], rows=ENOUGH_ROWS)] if few else []
-            made[key] = tuple(KeyResidual(p.elapsed, p.n_at_risk, p.mean, p.median) for p in known), notes
-        return made
+            return tuple(KeyResidual(p.elapsed, p.n_at_risk, p.mean, p.median) for p in known), notes
+
+        return dict(zip(keys, two_at_a_time(made, keys), strict=True))
 
     def _fitted(self, keys: Mapping[Key, _Count]) -> dict[Key, tuple[tuple[LawOfRange, ...], list[str]]]:
         import polars as pl

@@ -13,6 +13,7 @@ from tracestat.cli.calls import calls
 from tracestat.cli.deadlines import deadlines
 from tracestat.cli.export import tracelab_command
 from tracestat.cli.export_replay import replay_command
+from tracestat.cli.export_durations import durations_command
 from tracestat.cli.fetch import fetch
 from tracestat.cli.fit import fit
 from tracestat.cli.forecast_evaluate import evaluate_command
@@ -92,6 +93,7 @@ _export.command("tracelab", epilog=_example("export tracelab trace.duckdb -o tra
 _export.command("replay", epilog=_example("export replay trace.duckdb --format aiperf-mooncake -o replay.jsonl"))(
     replay_command
 )
+_export.command("durations", epilog=_example("export durations trace.duckdb -o durations.parquet"))(durations_command)
 app.add_typer(_export, name="export")
 
 _forecast = typer.Typer(

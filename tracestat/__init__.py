@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tracestat.api.curves import survival_curve
     from tracestat.api.deadlines import deadlines
     from tracestat.api.exports import export_tracelab
+    from tracestat.api.exports_constants import export_constants
     from tracestat.api.exports_replay import export_replay
     from tracestat.api.exports_durations import export_durations
     from tracestat.api.forecast_evaluation import evaluate_forecast
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from tracestat.api.sections import summary_section
     from tracestat.api.sessions import session_timeline
     from tracestat.api.summaries import summary
+    from tracestat.constants import load_constants
     from tracestat.errors import TracestatError, UsageError
     from tracestat.forecast.recent import recent_of
     from tracestat.store import Trace
@@ -45,6 +47,7 @@ __all__ = [
     "calls",
     "deadlines",
     "evaluate_forecast",
+    "export_constants",
     "export_replay",
     "export_durations",
     "export_tracelab",
@@ -52,6 +55,7 @@ __all__ = [
     "fit_laws",
     "hazard",
     "keys",
+    "load_constants",
     "load_forecast",
     "memoryfulness",
     "open",
@@ -78,6 +82,7 @@ _HOME = {
     "calls": ("tracestat.api.lists", "calls"),
     "deadlines": ("tracestat.api.deadlines", "deadlines"),
     "evaluate_forecast": ("tracestat.api.forecast_evaluation", "evaluate_forecast"),
+    "export_constants": ("tracestat.api.exports_constants", "export_constants"),
     "export_replay": ("tracestat.api.exports_replay", "export_replay"),
     "export_durations": ("tracestat.api.exports_durations", "export_durations"),
     "export_tracelab": ("tracestat.api.exports", "export_tracelab"),
@@ -85,6 +90,7 @@ _HOME = {
     "fit_laws": ("tracestat.api.laws", "fit_laws"),
     "hazard": ("tracestat.api.hazards", "hazard"),
     "keys": ("tracestat.api.lists", "keys"),
+    "load_constants": ("tracestat.constants", "load_constants"),
     "load_forecast": ("tracestat.api.forecasts", "load_forecast"),
     "memoryfulness": ("tracestat.api.memoryfulness", "memoryfulness"),
     "open": ("tracestat.api.common", "open_trace"),

@@ -12,6 +12,7 @@ from tracestat.cli.cache import clear_command, list_command
 from tracestat.cli.calls import calls
 from tracestat.cli.deadlines import deadlines
 from tracestat.cli.export import tracelab_command
+from tracestat.cli.export_constants import constants_command
 from tracestat.cli.export_replay import replay_command
 from tracestat.cli.export_durations import durations_command
 from tracestat.cli.fetch import fetch
@@ -94,6 +95,9 @@ _export.command("replay", epilog=_example("export replay trace.duckdb --format a
     replay_command
 )
 _export.command("durations", epilog=_example("export durations trace.duckdb -o durations.parquet"))(durations_command)
+_export.command("constants", epilog=_example("export constants trace.duckdb -o constants.json --benefit 0.5,5,40"))(
+    constants_command
+)
 app.add_typer(_export, name="export")
 
 _forecast = typer.Typer(

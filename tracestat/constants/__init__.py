@@ -6,6 +6,7 @@ from tracestat.constants.derived import Derived, Prefill, Reload, StoreConstants
 from tracestat.constants.files import constants_from_dict, constants_to_dict, load_constants
 from tracestat.constants.forms import (
     AskedLimits,
+    AtomConstants,
     Constants,
     ForecastFile,
     HoldFor,
@@ -19,6 +20,7 @@ from tracestat.constants.forms import (
 
 __all__ = [
     "AskedLimits",
+    "AtomConstants",
     "Constants",
     "Derived",
     "ForecastFile",

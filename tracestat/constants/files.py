@@ -246,7 +246,7 @@ def _wrong_key(key: KeyConstants, n_times: int, benefits: tuple[float, ...]) -> 
     if not 0 <= key.weight <= 1 or (key.tail_alpha is not None and not 0 < key.tail_alpha < _ENDLESS):
         return "weight or tail_alpha is not possible"
     for i, atom in enumerate(key.atoms):
-        if not 0 < atom.seconds < _ENDLESS or not _share(atom.mass):
+        if not 0 < atom.seconds < _ENDLESS or not 0 <= atom.late < _ENDLESS or not _share(atom.mass):
             return f"atoms[{i}] has no time, or a mass outside 0 to 1"
     rules = [(hold.rule, hold.benefit) for hold in key.holds]
     if len(set(rules)) != len(rules) or any(benefit not in benefits for _, benefit in rules):

@@ -9,10 +9,10 @@ from typing import Literal
 from tracestat.constants.derived import Derived, derived_from
 from tracestat.hardware import Hardware
 from tracestat.results import Interval
-from tracestat.results.key_laws import KeyAtom
 
 __all__ = [
     "AskedLimits",
+    "AtomConstants",
     "Constants",
     "ForecastFile",
     "HoldFor",
@@ -79,14 +79,36 @@ class Programs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AtomConstants:
+    """A point mass of a key, and where decisions place it.
+
+    Attributes
+    ----------
+    seconds : float
+        The limit.
+    mass : Interval
+        Share of all pauses of the key that end on it.
+    kind : {"deadline", "timeout", "sleep"}
+    late : float
+        Seconds after the limit by which nine tenths of its provider's pauses that end on it are back: where a hold for
+        it ends, and the spread of a prefetch.
+    """
+
+    seconds: float
+    mass: Interval
+    kind: Literal["deadline", "timeout", "sleep"]
+    late: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HoldFor:
     """The best hold for one benefit by one rule.
 
     Attributes
     ----------
-    rule : {"continuum", "continuum_shrunken", "hazard"}
-        Continuum's on the key's own durations (those of its provider up to 100 of them); the same, and the hazard
-        rule, on the key's shrunken law.
+    rule : {"continuum", "hazard", "continuum_shrunken", "hazard_shrunken"}
+        Continuum's as published, with its rule of a hundred; the hazard rule on the same law (on the shrunken one where
+        that is none); both on the key's shrunken law, for keys of the lowest level.
     benefit : float
         Seconds of holding that a resident return is worth.
     tau : float
@@ -99,7 +121,7 @@ class HoldFor:
         Seconds of holding per pause that it gains by the rule's own account.
     """
 
-    rule: Literal["continuum", "continuum_shrunken", "hazard"]
+    rule: Literal["continuum", "hazard", "continuum_shrunken", "hazard_shrunken"]
     benefit: float
     tau: float
     pin_share: float
@@ -124,14 +146,16 @@ class KeyConstants:
     survival : tuple of float
         P(T > t) of the key's own rows at the first times of the grid, as far as they were observed.
     used : tuple of float
-        The same at all times, shrunken towards the key above.
+        The same at all times, shrunken towards the key above; at the levels above the lowest it is what the forecast
+        expects of a key below this one that it has not seen, so not the law of all pauses of this key.
     level_used : str
     weight : float
         Of the key's own rows in ``used``.
-    atoms : tuple of KeyAtom
+    atoms : tuple of AtomConstants
         Point masses, contained in both curves.
-    continuum_from : {"own", "provider"}
-        Whose durations rule ``continuum`` uses.
+    law_from : {"own", "all", "cold"}
+        What rule ``continuum`` uses: the key's own durations, those of all tools of its provider where the key has no
+        more than 100, or its start without any.
     pays_from : float or None
         Benefit above which any hold pays by the hazard rule; None where nothing is known to return.
     holds : tuple of HoldFor
@@ -154,8 +178,8 @@ class KeyConstants:
     used: tuple[float, ...]
     level_used: str
     weight: float
-    atoms: tuple[KeyAtom, ...]
-    continuum_from: Literal["own", "provider"]
+    atoms: tuple[AtomConstants, ...]
+    law_from: Literal["own", "all", "cold"]
     pays_from: float | None
     holds: tuple[HoldFor, ...]
     notes: tuple[str, ...]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tracestat.api.forecast_predictions import predict_remaining
     from tracestat.api.forecaster import Forecaster
     from tracestat.api.forecasts import fit_forecast, load_forecast, save_forecast
+    from tracestat.api.hardware import estimate_hardware, fit_hardware
     from tracestat.api.hazards import hazard
     from tracestat.api.laws import fit_laws
     from tracestat.api.lifelines_models import to_lifelines
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from tracestat.constants import load_constants
     from tracestat.errors import TracestatError, UsageError
     from tracestat.forecast.recent import recent_of
+    from tracestat.hardware.files import load_hardware
     from tracestat.store import Trace
     from tracestat.synth import synth_trace
 
@@ -46,17 +48,20 @@ __all__ = [
     "__version__",
     "calls",
     "deadlines",
+    "estimate_hardware",
     "evaluate_forecast",
     "export_constants",
     "export_replay",
     "export_durations",
     "export_tracelab",
     "fit_forecast",
+    "fit_hardware",
     "fit_laws",
     "hazard",
     "keys",
     "load_constants",
     "load_forecast",
+    "load_hardware",
     "memoryfulness",
     "open",
     "predict_remaining",
@@ -81,17 +86,20 @@ _HOME = {
     "UsageError": ("tracestat.errors", "UsageError"),
     "calls": ("tracestat.api.lists", "calls"),
     "deadlines": ("tracestat.api.deadlines", "deadlines"),
+    "estimate_hardware": ("tracestat.api.hardware", "estimate_hardware"),
     "evaluate_forecast": ("tracestat.api.forecast_evaluation", "evaluate_forecast"),
     "export_constants": ("tracestat.api.exports_constants", "export_constants"),
     "export_replay": ("tracestat.api.exports_replay", "export_replay"),
     "export_durations": ("tracestat.api.exports_durations", "export_durations"),
     "export_tracelab": ("tracestat.api.exports", "export_tracelab"),
     "fit_forecast": ("tracestat.api.forecasts", "fit_forecast"),
+    "fit_hardware": ("tracestat.api.hardware", "fit_hardware"),
     "fit_laws": ("tracestat.api.laws", "fit_laws"),
     "hazard": ("tracestat.api.hazards", "hazard"),
     "keys": ("tracestat.api.lists", "keys"),
     "load_constants": ("tracestat.constants", "load_constants"),
     "load_forecast": ("tracestat.api.forecasts", "load_forecast"),
+    "load_hardware": ("tracestat.hardware.files", "load_hardware"),
     "memoryfulness": ("tracestat.api.memoryfulness", "memoryfulness"),
     "open": ("tracestat.api.common", "open_trace"),
     "predict_remaining": ("tracestat.api.forecast_predictions", "predict_remaining"),

@@ -20,6 +20,9 @@ from tracestat.cli.fit import fit
 from tracestat.cli.forecast_evaluate import evaluate_command
 from tracestat.cli.forecast_fit import fit_command
 from tracestat.cli.forecast_predict import predict_command
+from tracestat.cli.hardware import list_command as list_hardware
+from tracestat.cli.hardware import recipe_command, show_command
+from tracestat.cli.hardware_new import estimate_command, new_command
 from tracestat.cli.hazard import hazard
 from tracestat.cli.ingest import ingest
 from tracestat.cli.keys import keys
@@ -113,3 +116,22 @@ _forecast.command(
     epilog=_example("forecast predict model.parquet --provider claude --key tool_class=shell --elapsed 20"),
 )(predict_command)
 app.add_typer(_forecast, name="forecast")
+
+_hardware = typer.Typer(
+    help="The constants of a machine: known ones, and how to measure, fit or estimate others.",
+    epilog=_example("hardware show rtx4090-llama3.1-8b-fp8"),
+)
+_hardware.command("list", epilog=_example("hardware list"))(list_hardware)
+_hardware.command("show", epilog=_example("hardware show h100like-llama3.1-8b-fp8"))(show_command)
+_hardware.command("recipe", epilog=_example("hardware recipe"))(recipe_command)
+_hardware.command(
+    "new",
+    epilog=_example(
+        "hardware new mine --timings timings.csv --card H100 --model config.json --pool-tokens 400000 -o mine.toml"
+    ),
+)(new_command)
+_hardware.command(
+    "estimate",
+    epilog=_example("hardware estimate --card h100-80gb-sxm --model config.json --tp 2 --weight-dtype fp8"),
+)(estimate_command)
+app.add_typer(_hardware, name="hardware")

@@ -1,0 +1,127 @@
+"""What to measure on a machine of one's own, with vLLM and LMCache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tracestat.charts.tables import Table
+    from tracestat.results import Json
+
+__all__ = ["RecipeStep", "recipe", "recipe_tables"]
+
+LENGTHS = (1024, 8192, 32768)
+_SERVE = (
+    "vllm serve MODEL --max-num-batched-tokens 2048 --gpu-memory-utilization 0.9 --block-size 16 "
+    "--max-model-len 40960 --enable-prefix-caching"
+)
+_RESET = "curl -X POST localhost:8000/reset_prefix_cache"
+_BENCH = (
+    "vllm bench serve --model MODEL --dataset-name random --random-input-len LENGTH --random-output-len 1 "
+    "--num-prompts 7 --max-concurrency 1 --seed SEED"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeStep:
+    """One thing to do: why, the commands, the timings it yields."""
+
+    title: str
+    commands: tuple[str, ...]
+    do: tuple[str, ...]
+    kinds: tuple[str, ...] = ()
+
+    def to_dict(self) -> Json:
+        """Give it as JSON data."""
+        return {
+            "title": self.title,
+            "commands": list(self.commands),
+            "do": list(self.do),
+            "timings": [{"kind": kind, "tokens": tokens} for kind in self.kinds for tokens in LENGTHS],
+        }
+
+
+def recipe() -> tuple[RecipeStep, ...]:
+    """Give the steps in their order."""
+    return (
+        RecipeStep(
+            "The engine alone",
+            (f"VLLM_SERVER_DEV_MODE=1 {_SERVE}",),
+            (
+                'note the line "GPU KV cache size: ... tokens" of its start: that is --pool-tokens',
+                "VLLM_SERVER_DEV_MODE=1 opens the calls that empty a cache; keep such a server off the network",
+            ),
+        ),
+        RecipeStep(
+            "Cold prompts",
+            (_BENCH,),
+            (
+                "for each length: prompts that were never sent before (a new SEED each time), one request at a time, "
+                "one token each; run it once to warm up, then once with another SEED, and keep the median time to the "
+                "first token (Median TTFT)",
+                "any client will do: seven prompts of each length, from sending to the first token, the median",
+            ),
+            ("cold",),
+        ),
+        RecipeStep(
+            "LMCache: cold with its store, then reloaded",
+            (
+                "VLLM_SERVER_DEV_MODE=1 LMCACHE_CHUNK_SIZE=256 LMCACHE_LOCAL_CPU=True LMCACHE_MAX_LOCAL_CPU_SIZE=40 "
+                f"""{_SERVE} --kv-transfer-config '{{"kv_connector":"LMCacheConnectorV1","kv_role":"kv_both"}}'""",
+                _BENCH,
+                _RESET,
+                _BENCH,
+            ),
+            (
+                "cold_lmcache: the first run, with a new SEED",
+                "reload_lmcache: wait two seconds, empty the GPU's cache alone (the call leaves the host's unless it "
+                "is told reset_external=true), and run again with the same SEED: the same prompts, now from the host",
+                "LMCACHE_MAX_LOCAL_CPU_SIZE is in GB and must hold all seven prompts",
+            ),
+            ("cold_lmcache", "reload_lmcache"),
+        ),
+        RecipeStep(
+            "The engine's own offloading: cold with its store, then reloaded",
+            (
+                f"VLLM_SERVER_DEV_MODE=1 {_SERVE} --kv-offloading-backend native --kv-offloading-size 40",
+                _BENCH,
+                _RESET,
+                _BENCH,
+            ),
+            (
+                "cold_native and reload_native: as above; --kv-offloading-size is in GiB",
+                "the engine's log or /metrics must show hits of the host; without them a reload is a cold prompt",
+            ),
+            ("cold_native", "reload_native"),
+        ),
+        RecipeStep(
+            "Write it down and fit",
+            (
+                "tracestat hardware new my-card --timings timings.csv --card NAME --model config.json "
+                "--pool-tokens N -o my-card.toml",
+                "tracestat hardware show my-card.toml",
+            ),
+            (
+                "timings.csv: the first line kind,tokens,ms, then one line per median, as cold,1024,71",
+                "five will do for a coarse set: cold at the three lengths and one reload at 8192 and 32768",
+                "the flags are those of the documentation of vLLM and LMCache in 2026; vllm serve --help says whether "
+                "yours has them. A set is for the flags it was measured with: --max-num-batched-tokens above all",
+            ),
+        ),
+    )
+
+
+def recipe_tables(steps: Sequence[RecipeStep]) -> list[Table]:
+    """Give the recipe as text."""
+    from tracestat.charts.tables import Table
+
+    tables = []
+    for number, step in enumerate(steps, 1):
+        lines = [f"$ {command}" for command in step.commands]
+        if step.kinds:
+            lengths = ", ".join(f"{tokens:,}" for tokens in LENGTHS)
+            lines.append(f"timings: {', '.join(step.kinds)} at {lengths} tokens")
+        tables.append(Table(f"{number}. {step.title}", (), (), caption=tuple(lines), notes=step.do))
+    return tables

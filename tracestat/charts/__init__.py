@@ -26,6 +26,7 @@ _CHARTS = {
     "HazardResult": ("hazard", "draw_hazard"),
     "KeysResult": ("listing", "draw_keys"),
     "MemoryfulnessResult": ("memoryfulness", "draw_memoryfulness"),
+    "OccupancyResult": ("occupancy", "draw_occupancy"),
     "ReproduceResult": ("reproduce", "draw_reproduce"),
     "ResidualResult": ("residual", "draw_residual"),
     "SessionsSummary": ("sections", "draw_sessions"),

@@ -21,6 +21,7 @@ _GROUPED = {
     "FitResult": ("table_fit", "fit_tables"),
     "HazardResult": ("table_hazard", "hazard_tables"),
     "MemoryfulnessResult": ("table_memoryfulness", "memoryfulness_tables"),
+    "OccupancyResult": ("table_occupancy", "occupancy_tables"),
     "ResidualResult": ("table_residual", "residual_tables"),
     "SessionsSummary": ("table_sections", "sessions_tables"),
     "SummaryResult": ("table_summary", "summary_tables"),

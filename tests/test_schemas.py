@@ -17,6 +17,7 @@ from referencing import Registry, Resource
 import tracestat
 from tests.fetch.serving import already_there
 from tests.forecast.models import model
+from tests.hardware.machines import config_file, timings_file
 from tracestat.cli import main
 
 SCHEMAS: dict[str, dict[str, Any]] = {
@@ -155,6 +156,11 @@ OWN = {
     "forecast_fit": ("files", "providers"),
     "forecast_predict": ("path", "level_used", "weights", "elapsed", "remaining", "survival", "atoms"),
     "fetch": ("files", "release", "format", "url", "new"),
+    "hardware_list": ("machines",),
+    "hardware_show": ("constants",),
+    "hardware_recipe": ("steps",),
+    "hardware_new": ("files", "constants"),
+    "hardware_estimate": ("files", "constants"),
 }
 
 Ask = Callable[..., dict[str, Any]]
@@ -198,6 +204,14 @@ def documents(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
             return ask(command, *ARGUMENTS[command][0])
         if command == "fetch":
             return ask("fetch", *already_there(monkeypatch, tmp_path))
+        if command == "hardware_new":
+            given = ["--timings", timings_file(tmp_path), "--model", config_file(tmp_path), "--pool-tokens", "81408"]
+            return ask("hardware", "new", "mine", *given, "--card", "a", "-o", tmp_path / "mine.toml")
+        if command == "hardware_estimate":
+            given = ["--card", "rtx4090", "--model", config_file(tmp_path), "--weight-dtype", "fp8"]
+            return ask("hardware", "estimate", *given, "-o", tmp_path / "guess.toml")
+        if command.startswith("hardware"):
+            return ask(*command.split("_"))
         made = ask("synth", "-o", tmp_path / "a.jsonl", "--sessions", "3")
         if command == "synth":
             return made
@@ -245,6 +259,11 @@ def test_answer_keeps_to_its_schema(ask: Ask, command: str, arguments: list[str]
         "export_tracelab",
         "export_durations",
         "fetch",
+        "hardware_list",
+        "hardware_show",
+        "hardware_recipe",
+        "hardware_new",
+        "hardware_estimate",
         "forecast_fit",
     ],
 )

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from tracestat.api.deadlines import deadlines
     from tracestat.api.exports import export_tracelab
     from tracestat.api.exports_constants import export_constants
-    from tracestat.api.exports_replay import export_replay
     from tracestat.api.exports_durations import export_durations
+    from tracestat.api.exports_profile import export_profile
+    from tracestat.api.exports_replay import export_replay
     from tracestat.api.forecast_evaluation import evaluate_forecast
     from tracestat.api.forecast_predictions import predict_remaining
     from tracestat.api.forecaster import Forecaster
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from tracestat.api.lifelines_models import to_lifelines
     from tracestat.api.lists import calls, keys
     from tracestat.api.memoryfulness import memoryfulness
+    from tracestat.api.occupancy import occupancy
     from tracestat.api.reproduce import reproduce
     from tracestat.api.residual import residual
     from tracestat.api.sections import summary_section
@@ -51,8 +53,9 @@ __all__ = [
     "estimate_hardware",
     "evaluate_forecast",
     "export_constants",
-    "export_replay",
     "export_durations",
+    "export_profile",
+    "export_replay",
     "export_tracelab",
     "fit_forecast",
     "fit_hardware",
@@ -63,6 +66,7 @@ __all__ = [
     "load_forecast",
     "load_hardware",
     "memoryfulness",
+    "occupancy",
     "open",
     "predict_remaining",
     "recent_of",
@@ -89,8 +93,9 @@ _HOME = {
     "estimate_hardware": ("tracestat.api.hardware", "estimate_hardware"),
     "evaluate_forecast": ("tracestat.api.forecast_evaluation", "evaluate_forecast"),
     "export_constants": ("tracestat.api.exports_constants", "export_constants"),
-    "export_replay": ("tracestat.api.exports_replay", "export_replay"),
     "export_durations": ("tracestat.api.exports_durations", "export_durations"),
+    "export_profile": ("tracestat.api.exports_profile", "export_profile"),
+    "export_replay": ("tracestat.api.exports_replay", "export_replay"),
     "export_tracelab": ("tracestat.api.exports", "export_tracelab"),
     "fit_forecast": ("tracestat.api.forecasts", "fit_forecast"),
     "fit_hardware": ("tracestat.api.hardware", "fit_hardware"),
@@ -101,6 +106,7 @@ _HOME = {
     "load_forecast": ("tracestat.api.forecasts", "load_forecast"),
     "load_hardware": ("tracestat.hardware.files", "load_hardware"),
     "memoryfulness": ("tracestat.api.memoryfulness", "memoryfulness"),
+    "occupancy": ("tracestat.api.occupancy", "occupancy"),
     "open": ("tracestat.api.common", "open_trace"),
     "predict_remaining": ("tracestat.api.forecast_predictions", "predict_remaining"),
     "recent_of": ("tracestat.forecast.recent", "recent_of"),

@@ -13,8 +13,9 @@ from tracestat.cli.calls import calls
 from tracestat.cli.deadlines import deadlines
 from tracestat.cli.export import tracelab_command
 from tracestat.cli.export_constants import constants_command
-from tracestat.cli.export_replay import replay_command
 from tracestat.cli.export_durations import durations_command
+from tracestat.cli.export_replay import replay_command
+from tracestat.cli.export_profile import profile_command
 from tracestat.cli.fetch import fetch
 from tracestat.cli.fit import fit
 from tracestat.cli.forecast_evaluate import evaluate_command
@@ -27,6 +28,7 @@ from tracestat.cli.hazard import hazard
 from tracestat.cli.ingest import ingest
 from tracestat.cli.keys import keys
 from tracestat.cli.memoryfulness import memoryfulness
+from tracestat.cli.occupancy import occupancy
 from tracestat.cli.reproduce import reproduce
 from tracestat.cli.residual import residual
 from tracestat.cli.screen import say
@@ -78,6 +80,7 @@ _EXAMPLES: dict[Callable[..., None], str] = {
     hazard: "hazard trace.duckdb --by provider,tool_class --cut-at 5,120,600 -o hazard.parquet",
     deadlines: "deadlines trace.duckdb --by provider --chart deadlines.html",
     memoryfulness: "memoryfulness trace.duckdb --by provider,model --chart rounds.html",
+    occupancy: "occupancy trace.duckdb --agents 32 --by provider --chart held.html",
     reproduce: "reproduce trace.duckdb --only article.mrl --figures drawn",
     fit: "fit trace.duckdb --by tool_class --above 1 --chart laws.html",
     timeline: "timeline longest trace.duckdb --chart session.html --perfetto session.json",
@@ -94,13 +97,14 @@ app.add_typer(_cache, name="cache")
 
 _export = typer.Typer(help="Traces for other tools.", epilog=_example("export tracelab trace.duckdb -o trace.jsonl.gz"))
 _export.command("tracelab", epilog=_example("export tracelab trace.duckdb -o trace.jsonl.gz"))(tracelab_command)
+_export.command("durations", epilog=_example("export durations trace.duckdb -o durations.parquet"))(durations_command)
 _export.command("replay", epilog=_example("export replay trace.duckdb --format aiperf-mooncake -o replay.jsonl"))(
     replay_command
 )
-_export.command("durations", epilog=_example("export durations trace.duckdb -o durations.parquet"))(durations_command)
 _export.command("constants", epilog=_example("export constants trace.duckdb -o constants.json --benefit 0.5,5,40"))(
     constants_command
 )
+_export.command("profile", epilog=_example("export profile trace.duckdb -o profile.json"))(profile_command)
 app.add_typer(_export, name="export")
 
 _forecast = typer.Typer(

@@ -14,8 +14,8 @@ from tracestat.cli.deadlines import deadlines
 from tracestat.cli.export import tracelab_command
 from tracestat.cli.export_constants import constants_command
 from tracestat.cli.export_durations import durations_command
-from tracestat.cli.export_replay import replay_command
 from tracestat.cli.export_profile import profile_command
+from tracestat.cli.export_replay import replay_command
 from tracestat.cli.fetch import fetch
 from tracestat.cli.fit import fit
 from tracestat.cli.forecast_evaluate import evaluate_command

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracestat.cli.files import check_target, describe_file
+from tracestat.cli.files import check_no_input, check_target, describe_file
 from tracestat.cli.heads import files_document, plain_head
 from tracestat.cli.options import Json, Quiet, Seed
-from tracestat.cli.output import document, print_files, remark
+from tracestat.cli.output import document, print_files, print_tables, remark
 from tracestat.cli.progress import progress_bar
 from tracestat.cli.screen import say
 from tracestat.errors import UsageError
@@ -48,6 +48,12 @@ def synth(
         str | None,
         typer.Option("--like", metavar="NAME", help="tracelab: meet its published figures by construction."),
     ] = None,
+    profile: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", metavar="PROFILE", help="Draw sessions from a file that export profile wrote, and from it alone."
+        ),
+    ] = None,
     shift: Annotated[
         list[str] | None,
         typer.Option(
@@ -68,8 +74,18 @@ def synth(
     With --like tracelab the trace meets the figures that were published for TraceLab v0.0.2 (section 1 of the article)
     by construction, and the truth file says for each what was asked and what was written; 8058 sessions are its full
     size. With --shift article.mrl.25=1.3 it misses one of them.
+
+    With --from PROFILE the sessions resemble those that tracestat export profile was given, as far as its laws say: the
+    table, the JSON and the truth file compare medians, p95 and p99 of recorded and drawn sessions.
     """
     check_target(output, "-o", (".jsonl", ".jsonl.gz"))
+    if profile is not None:
+        check_no_input(output, "-o", [profile])
+        for option, value in (("--like", like), ("--developers", developers), ("--shift", shift)):
+            if value:
+                raise UsageError(f"{option}: not with --from, where the profile decides; leave one of them out")
+        _from_profile(profile, output, 200 if sessions is None else sessions, seed, json=json, quiet=quiet)
+        return
     from tracestat.results import TraceInfo
     from tracestat.store import fingerprint_of
     from tracestat.synth import SynthTruth, synth_trace
@@ -102,6 +118,36 @@ def synth(
         print_files(f"SYNTHETIC: {made}, seed {seed}", files)
         for note in notes:
             remark(note, quiet=quiet)
+
+
+def _from_profile(profile: Path, output: Path, sessions: int, seed: int, *, json: bool, quiet: bool) -> None:
+    from dataclasses import asdict
+
+    from tracestat.results import TraceInfo
+    from tracestat.store import fingerprint_of
+    from tracestat.synth import synth_trace
+    from tracestat.synth.writing import truth_path
+
+    check_no_input(truth_path(output), "-o", [profile])
+    with progress_bar("drawing sessions", quiet=quiet, in_bytes=False) as progress:
+        truth = synth_trace(output, profile=profile, sessions=sessions, seed=seed, progress=progress)
+    files = [describe_file(output, rows=truth.rounds), describe_file(truth_path(output), rows=None)]
+    about = truth.attribution
+    licence = about.licence or "unknown"
+    notes = [f"drawn from {truth.profile} ({truth.corpus.name}), licence {licence}: {about.attribution}", *truth.notes]
+    info = TraceInfo(output.name, fingerprint_of([str(files[0]["sha256"])]), truth.rounds, truth.calls, 0)
+    head = plain_head("synth", trace=info, seed=seed, synthetic=True, notes=notes)
+    if json:
+        say(document({**files_document(head, files), "compared": [asdict(row) for row in truth.compared]}))
+        return
+    from tracestat.charts.table_profile import comparison_tables
+    from tracestat.charts.words import counted
+
+    print_tables(comparison_tables(truth.compared))
+    made = ", ".join((counted(sessions, "session"), counted(truth.rounds, "round"), counted(truth.calls, "tool call")))
+    print_files(f"SYNTHETIC: {made}, seed {seed}", files)
+    for note in notes:
+        remark(note, quiet=quiet)
 
 
 def _shifts(like: str | None, given: list[str]) -> dict[str, float]:

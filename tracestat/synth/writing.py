@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import BinaryIO, Literal, overload
+from typing import TYPE_CHECKING, BinaryIO, Literal, overload
 
-from tracestat.errors import UsageError
+from tracestat.errors import TracestatError, UsageError
 from tracestat.replacing import replacing
 from tracestat.synth import known
 from tracestat.synth.catalogue import PROVIDERS
@@ -25,12 +25,16 @@ from tracestat.synth.rows import row
 from tracestat.synth.tally import Tally
 from tracestat.synth.truth import SynthTruth
 
+if TYPE_CHECKING:
+    from tracestat.synth.from_profile_truth import ProfileTruth
+
 __all__ = ["VERSION", "synth_trace", "truth_path"]
 
 VERSION = "1"
 """Version of the generator: it changes whenever the same seed gives other rows."""
 
 LEAST_LIKE = 20
+DRAWN = 200
 _SUFFIXES = (".jsonl.gz", ".jsonl")
 _LIVES: dict[str, Callable[[Plan, Shop], Iterator[Round]]] = {"claude": claude_session, "codex": codex_session}
 _TEXT_BYTES = 1 << 20  # rows are handed to the compressor in pieces of about this size
@@ -92,6 +96,17 @@ def synth_trace(
 ) -> LikeTruth: ...
 
 
+@overload
+def synth_trace(
+    path: str | os.PathLike[str],
+    *,
+    sessions: int | None = None,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+    profile: str | os.PathLike[str],
+) -> ProfileTruth: ...
+
+
 def synth_trace(
     path: str | os.PathLike[str],
     *,
@@ -102,7 +117,8 @@ def synth_trace(
     progress: Callable[[int, int], None] | None = None,
     like: Literal["tracelab"] | None = None,
     shifts: Mapping[str, float] | None = None,
-) -> SynthTruth | LikeTruth:
+    profile: str | os.PathLike[str] | None = None,
+) -> SynthTruth | LikeTruth | ProfileTruth:
     """Write a trace with known truth in TraceLab's v0.0.2 form, and ``<stem>.truth.json`` beside it.
 
     Memory does not depend on the size: one session is held at a time. The rows are a function of the arguments
@@ -129,17 +145,19 @@ def synth_trace(
         grows with the size, some 400 MB at the full one.
     shifts : mapping of str to float, optional
         With `like`: factor by figure, to miss it on purpose.
+    profile : str or path-like, optional
+        A file of ``tracestat export profile``: sessions are drawn from it alone, 200 by default.
 
     Returns
     -------
-    SynthTruth or LikeTruth
+    SynthTruth, LikeTruth or ProfileTruth
 
     Raises
     ------
     UsageError
         For arguments outside these bounds.
     TracestatError
-        When the folder does not exist or cannot be written to.
+        When the folder does not exist or cannot be written to; when `profile` is damaged or of a later version.
 
     References
     ----------
@@ -156,6 +174,10 @@ def synth_trace(
     """
     target = Path(path)
     beside = truth_path(target)
+    if profile is not None:
+        if like is not None or developers is not None or shifts:
+            raise UsageError("profile: sessions and seed are all that can be chosen beside it")
+        return _from_profile(target, beside, Path(profile), DRAWN if sessions is None else sessions, seed, progress)
     if like is not None:
         if like != "tracelab":
             raise UsageError(f"like = {like}: there is only tracelab")
@@ -208,6 +230,34 @@ def synth_trace(
             written={name: tally.written() for name, tally in tallies.items()},
             developers_written=len(set().union(*(tally.users for tally in tallies.values()))),
         )
+        truth_file.write_bytes(json.dumps(truth.to_dict(), indent=1, allow_nan=False).encode() + b"\n")
+    return truth
+
+
+def _from_profile(
+    target: Path,
+    beside: Path,
+    profile: Path,
+    sessions: int,
+    seed: int,
+    progress: Callable[[int, int], None] | None,
+) -> ProfileTruth:
+    if sessions < 1:
+        raise UsageError(f"sessions = {sessions}: a trace needs at least one session")
+    if seed < 0:
+        raise UsageError(f"seed = {seed}: give a seed of 0 or more")
+    # msgspec is imported for profiles only
+    from tracestat.synth.from_profile import write_from_profile
+    from tracestat.synth.from_profile_reading import read_profile
+
+    read = read_profile(profile)
+    if not read.profile.sessions.providers:
+        raise TracestatError(f"{read.file}: it has no sessions to draw from - at `$.sessions.providers`")
+    with replacing(beside) as truth_file, replacing(target) as trace_file, trace_file.open("wb") as file:
+        with _sink(file, target) as write:
+            truth = write_from_profile(
+                write, read, file=target.name, version=VERSION, sessions=sessions, seed=seed, progress=progress
+            )
         truth_file.write_bytes(json.dumps(truth.to_dict(), indent=1, allow_nan=False).encode() + b"\n")
     return truth
 

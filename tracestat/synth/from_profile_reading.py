@@ -1,0 +1,168 @@
+"""Read a ``tracestat-profile``: what is damaged, contradicts itself or is of a later version is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from tracestat.errors import TracestatError
+from tracestat.results.profile import SCHEMA, VERSION, Chain, Grid, Profile, ProfileKey, ProviderSessions
+
+__all__ = ["ReadProfile", "checked_profile", "read_profile"]
+
+_MOST_BYTES: Final = 1 << 30
+_SLACK: Final = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class ReadProfile:
+    """A profile, and which file it was: base name and SHA-256."""
+
+    profile: Profile
+    file: str
+    sha256: str
+
+
+def read_profile(path: Path) -> ReadProfile:
+    """Read and check a profile.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    ReadProfile
+
+    Raises
+    ------
+    TracestatError
+        It cannot be read, is no profile, is of a later version, or contradicts itself: one line with what and where.
+    """
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise TracestatError(f"{path.name}: larger than 1 GiB; no profile is")
+        data = path.read_bytes()
+    except OSError as error:
+        raise TracestatError(f"{path.name}: cannot be read ({error.strerror or 'unknown reason'})") from error
+    return ReadProfile(checked_profile(data, path.name), path.name, hashlib.sha256(data).hexdigest())
+
+
+def checked_profile(data: bytes, name: str) -> Profile:
+    """Decode and check the content of a profile.
+
+    Parameters
+    ----------
+    data : bytes
+    name : str
+        Base name, for the message.
+
+    Raises
+    ------
+    TracestatError
+    """
+    try:
+        head: Any = json.loads(data, parse_constant=_no_number, parse_float=_number)
+    except (ValueError, RecursionError) as error:
+        place = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise TracestatError(f"{name}: no JSON{place}; export the profile again") from error
+    if not isinstance(head, dict) or head.get("schema") != SCHEMA:
+        raise TracestatError(f"{name}: no {SCHEMA}; tracestat export profile writes one")
+    version = head.get("version")
+    if isinstance(version, int) and version > VERSION:
+        raise TracestatError(f"{name}: version {version} of {SCHEMA}, this tracestat reads {VERSION}; update tracestat")
+    try:
+        profile = msgspec.convert(head, Profile)
+    except (msgspec.ValidationError, RecursionError) as error:
+        what = str(error) if isinstance(error, msgspec.ValidationError) else "nested too deeply"
+        raise TracestatError(f"{name}: {what[:1].lower()}{what[1:]}") from error
+    for place, what in _contradictions(profile):
+        raise TracestatError(f"{name}: {what} - at `{place}`")
+    return profile
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(text)
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(text)
+    return value
+
+
+def _contradictions(profile: Profile) -> Iterator[tuple[str, str]]:
+    seen: set[tuple[str | None, ...]] = set()
+    for i, key in enumerate(profile.keys):
+        yield from _in_key(key, f"$.keys[{i}]")
+        who = (key.level, *(key.key[name] for name in sorted(key.key)))
+        if who in seen:
+            yield f"$.keys[{i}].key", "the same key twice"
+        seen.add(who)
+    levels = profile.sessions.levels
+    if any(a >= b for a, b in pairwise(levels)) or not levels or levels[0] != 0.0 or levels[-1] != 1.0:
+        yield "$.sessions.levels", "levels must rise from 0 to 1"
+    for i, part in enumerate(profile.sessions.providers):
+        yield from _in_provider(part, len(levels), f"$.sessions.providers[{i}]")
+
+
+def _in_key(key: ProfileKey, place: str) -> Iterator[tuple[str, str]]:
+    for name in ("survival", "own_survival"):
+        curve: Sequence[tuple[float, float]] = getattr(key, name)
+        for j, ((t, s), (later, less)) in enumerate(pairwise(curve), start=1):
+            if later <= t:
+                yield f"{place}.{name}[{j}]", "times must rise"
+            if less > s:
+                yield f"{place}.{name}[{j}]", "survival rises"
+    mass = sum(atom[1] for atom in key.atoms)
+    if mass > 1.0 + _SLACK:
+        yield f"{place}.atoms", f"the masses add up to {mass:.6g}, more than 1"
+    if key.n_censored > key.n:
+        yield f"{place}.n_censored", "more censored rows than rows"
+
+
+def _in_provider(part: ProviderSessions, levels: int, place: str) -> Iterator[tuple[str, str]]:
+    for name, grid in _grids(part):
+        if len(grid.values) != (levels if grid.n else 0):
+            yield f"{place}.{name}.values", f"{len(grid.values)} quantiles for {levels} levels"
+        if any(a > b for a, b in pairwise(grid.values)):
+            yield f"{place}.{name}.values", "quantiles must not fall"
+    yield from _in_chain(part.chain, f"{place}.chain")
+    if not part.n_sessions:
+        yield f"{place}.n_sessions", "no sessions"
+    for name, needed in (("rounds_per_session", part.rounds_per_session), ("first_prompt", part.first_prompt)):
+        if not needed.n:
+            yield f"{place}.{name}", "empty: there is nothing to draw from"
+
+
+def _in_chain(chain: Chain, place: str) -> Iterator[tuple[str, str]]:
+    n = len(chain.states)
+    if len(chain.counts) != n or any(len(row) != n for row in chain.counts):
+        yield f"{place}.counts", f"not {n} rows of {n}"
+        return
+    if len(set(chain.states)) != n or not {"start", "message", "end"} <= set(chain.states) or n == 3:
+        yield f"{place}.states", "needs start, message, end and a state between them, each once"
+    elif not sum(chain.counts[chain.states.index("start")]):
+        yield f"{place}.counts", "nothing follows start"
+
+
+def _grids(part: ProviderSessions) -> Iterator[tuple[str, Grid]]:
+    for name in ("rounds_per_session", "first_prompt", "first_cached", "after_compaction"):
+        yield name, getattr(part, name)
+    for name in ("message", "asked", "after_call"):
+        yield f"human.{name}", getattr(part.human, name)
+    for name in ("growth", "output_tokens"):
+        for key, grid in getattr(part, name).items():
+            yield f"{name}.{key}", grid
+    for name in ("rounds_per_request", "cached", "generation"):
+        for i, band in enumerate(getattr(part, name)):
+            yield f"{name}[{i}].grid", band.grid

@@ -1,0 +1,198 @@
+"""What was drawn from a profile, beside what was recorded: three quantiles of each quantity, their ratio, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracestat.results import Json
+from tracestat.results.profile import QUANTITIES, Corpus, Recorded, Source, summaries
+
+__all__ = ["ComparedQuantile", "ProfileTruth", "compared", "compared_eta"]
+
+Floats = NDArray[np.float64]
+
+SCHEMA: Final = "tracestat.synth_profile_truth/1"
+NEAR: Final = 0.1
+"""A ratio within 10 % of 1 needs no reason."""
+_WIDE: Final = 2.576  # 99 % of a normal law: some hundred comparisons are made
+_PROBABILITIES: Final = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+_REASONS: Final = {
+    "tool_pause": "point masses sit at their limit, results are logged later; which class comes next is a first-order "
+    "chain that must fit the drawn rounds",
+    "human_wait": "quantiles are kept at 1 % steps, log-linear in between",
+    "rounds_per_session": "quantiles are kept at 1 % steps, log-linear in between",
+    "rounds_per_request": "sizes of requests are drawn one by one, given their number and their sum",
+    "context": "growth and compactions are drawn step by step: a session keeps no window or habit of its own",
+    "output": "quantiles are kept at 1 % steps, log-linear in between",
+    "tool_paused_per_session": "sessions differ by rounds and by one common factor: recorded ones also by their habits",
+    "paused_per_session": "sessions differ by rounds and by one common factor each for pauses and waits",
+    "eta": "few long programs decide it; requests are drawn one by one",
+}
+# quantities of whose values those of one session hang together: the sample is as large as the sessions are many
+_BY_SESSION: Final = frozenset({"context"})
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedQuantile:
+    """One number, recorded and drawn.
+
+    Attributes
+    ----------
+    provider, quantity, unit, quantile : str
+        ``quantile`` is p50, p95, p99 or, for eta, ``value``.
+    recorded, drawn : float or None
+    ratio : float or None
+        Drawn over recorded.
+    n_recorded, n_drawn : int
+    reason : str
+        Where they differ by more than 10 %: why.
+    """
+
+    provider: str
+    quantity: str
+    unit: str
+    quantile: str
+    recorded: float | None
+    drawn: float | None
+    ratio: float | None
+    n_recorded: int
+    n_drawn: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileTruth:
+    """Everything known about a trace that was drawn from a profile.
+
+    Attributes
+    ----------
+    file, version : str
+    seed, sessions, developers : int
+    profile : str
+        Base name of the profile.
+    profile_sha256 : str
+    corpus : Corpus
+        What the profile was made of.
+    attribution : Source
+        Its licence and whom to name: both hold for what is drawn of it.
+    compared : tuple of ComparedQuantile
+    rounds, calls : int
+        Written.
+    beyond : int
+        Pauses drawn beyond what was observed, by the tail rule or, without one, at the last observed time.
+    notes : tuple of str
+        What the drawn trace does not have.
+    """
+
+    file: str
+    version: str
+    seed: int
+    sessions: int
+    developers: int
+    profile: str
+    profile_sha256: str
+    corpus: Corpus
+    attribution: Source
+    compared: tuple[ComparedQuantile, ...]
+    rounds: int
+    calls: int
+    beyond: int
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Json]:
+        """Give the content of the truth file."""
+        import msgspec
+
+        generator: dict[str, Json] = {
+            name: getattr(self, name) for name in ("version", "seed", "sessions", "developers")
+        }
+        return {
+            "schema": SCHEMA,
+            "synthetic": True,
+            "generator": generator,
+            "file": self.file,
+            "profile": {
+                "file": self.profile,
+                "sha256": self.profile_sha256,
+                "corpus": msgspec.to_builtins(self.corpus),
+                "attribution": msgspec.to_builtins(self.attribution),
+            },
+            "written": {"rounds": self.rounds, "calls": self.calls, "beyond_observed": self.beyond},
+            "compared": [asdict(row) for row in self.compared],
+            "notes": list(self.notes),
+        }
+
+
+def compared(
+    provider: str, recorded: Sequence[Recorded], drawn: Mapping[str, Floats], sessions: int
+) -> list[ComparedQuantile]:
+    """Compare the quantiles of one provider.
+
+    Parameters
+    ----------
+    provider : str
+    recorded : sequence of Recorded
+        Of all providers.
+    drawn : mapping of str to array
+        Values by quantity.
+    sessions : int
+        Drawn.
+    """
+    before = {row.quantity: row for row in recorded if row.provider == provider}
+    out = []
+    for after in summaries(provider, drawn):
+        name = after.quantity
+        values = np.sort(drawn.get(name, np.zeros(0)))
+        n = sessions if name in _BY_SESSION else values.size
+        row = before.get(name)
+        for quantile, p in _PROBABILITIES.items():
+            was: float | None = getattr(row, quantile) if row is not None else None
+            now: float | None = getattr(after, quantile)
+            out.append(
+                ComparedQuantile(
+                    provider,
+                    name,
+                    QUANTITIES[name],
+                    quantile,
+                    was,
+                    now,
+                    _ratio(was, now),
+                    0 if row is None else row.n,
+                    after.n,
+                    _reason(name, was, now, values, p, n),
+                )
+            )
+    return out
+
+
+def compared_eta(
+    provider: str, unit: str, was: float | None, now: float | None, n_recorded: int, n_drawn: int
+) -> ComparedQuantile:
+    """Compare memoryfulness; it lies between -0.5 and 1, so that a difference above 0.1 is what needs a reason."""
+    far = was is not None and now is not None and abs(was - now) > NEAR
+    reason = _REASONS["eta"] if far else "" if was is not None and now is not None else "not known of both"
+    return ComparedQuantile(
+        provider, f"eta_{unit}", "", "value", was, now, _ratio(was, now), n_recorded, n_drawn, reason
+    )
+
+
+def _ratio(was: float | None, now: float | None) -> float | None:
+    return None if was is None or now is None or was == 0 else float(f"{now / was:.4g}")
+
+
+def _reason(name: str, was: float | None, now: float | None, values: Floats, p: float, n: int) -> str:
+    if was is None or now is None:
+        return "none recorded" if was is None else "none drawn"
+    if abs(now - was) <= NEAR * abs(was):
+        return ""
+    # where the quantile of as many independent draws from the recorded law would lie
+    half = _WIDE * np.sqrt(p * (1 - p) / max(n, 1))
+    low, high = np.quantile(values, np.clip((p - half, p + half), 0.0, 1.0))
+    if (n * (1 - p) < 2 and was > high) or low <= was <= high:
+        return f"within the sampling error of {n:,} drawn"
+    return _REASONS[name]

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tracestat.cli.exporting import export_head, exporting, files_of, licence_note, tell
-from tracestat.cli.options import Json, Licensed, Quiet, Whole, expand
+from tracestat.cli.options import Json, Licensed, Quiet, Source, expand
 from tracestat.cli.progress import progress_bar
 
 __all__ = ["tracelab_command"]
@@ -16,7 +16,7 @@ __all__ = ["tracelab_command"]
 
 @expand
 def tracelab_command(
-    whole: Whole,
+    source: Source,
     *,
     output: Annotated[
         Path,
@@ -33,7 +33,7 @@ def tracelab_command(
     """
     import tracestat
 
-    with exporting(whole, output, (".jsonl", ".jsonl.gz", ".jsonl.zst"), json=json, quiet=quiet) as read:
+    with exporting(source, output, (".jsonl", ".jsonl.gz", ".jsonl.zst"), json=json, quiet=quiet) as read:
         with progress_bar("writing rounds", quiet=quiet, in_bytes=False) as progress:
             written = tracestat.export_tracelab(read, output, **licensed.options(), progress=progress)
         head = export_head(read, "export_tracelab", notes=[*written.notes, licence_note(written.about)])

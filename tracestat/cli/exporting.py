@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tracestat.cli.files import check_no_input, check_target, describe_file
 from tracestat.cli.heads import files_document, plain_head, trace_info
-from tracestat.cli.options import Located, Output, Whole
+from tracestat.cli.options import Located, Output, Source, Whole
 from tracestat.cli.output import document, print_files, print_tables
 from tracestat.cli.reading import opened
 from tracestat.cli.screen import say
@@ -25,7 +25,7 @@ __all__ = ["export_head", "exporting", "files_of", "licence_note", "tell"]
 
 @contextmanager
 def exporting(
-    read: Located | Whole,
+    read: Located | Source,
     output: Path,
     endings: Sequence[str],
     *,
@@ -38,7 +38,7 @@ def exporting(
 
     Parameters
     ----------
-    read : Located or Whole
+    read : Located, Whole or Source
         Which trace.
     output : Path
         What ``-o`` names.
@@ -57,13 +57,14 @@ def exporting(
         See `tracestat.cli.files`.
     """
     check_target(output, "-o", endings)
-    sources = [read.trace, read.classes, *inputs, *(_own_folders() if read.mine and read.trace is None else ())]
+    classes = read.classes if isinstance(read, Located | Whole) else None
+    sources = [read.trace, classes, *inputs, *(_own_folders() if read.mine and read.trace is None else ())]
     check_no_input(output, "-o", sources)
     if beside:
         from tracestat.export.attribution import about_path
 
         check_no_input(about_path(output), "-o", sources)
-    located = read if isinstance(read, Located) else Located(read.trace, read.mine, classes=read.classes)
+    located = read if isinstance(read, Located) else Located(read.trace, read.mine, classes=classes)
     with opened(located, Output(json=json, quiet=quiet)) as trace:
         yield trace
 

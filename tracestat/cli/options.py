@@ -42,6 +42,7 @@ __all__ = [
     "Selected",
     "Session",
     "Shown",
+    "Source",
     "Steps",
     "TopValues",
     "Whole",
@@ -159,8 +160,8 @@ Perfetto = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
-    """Which trace, read as a whole."""
+class Source:
+    """Which trace, as it is."""
 
     trace: Annotated[
         Path | None,
@@ -174,6 +175,12 @@ class Whole:
     mine: Annotated[
         bool, typer.Option("--mine", help="Read the logs of this user's Claude Code and Codex in place of a TRACE.")
     ] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Whole(Source):
+    """Which trace, read as a whole."""
+
     classes: Annotated[
         Path | None,
         typer.Option("--classes", metavar="FILE", help="A .toml of tool classes.  [default: the bundled one]"),

@@ -117,7 +117,8 @@ def attribution_of(
 
 def _found(trace: Trace) -> tuple[str | None, str]:
     """Put together what is known of the sources: by their digests, else by what stood beside them when read."""
-    tags = {asset.sha256: tag for tag, kinds in RELEASES.items() for asset in kinds.values()}
+    # two tags share a file: the first of the list names it
+    tags = {asset.sha256: tag for tag, kinds in reversed(list(RELEASES.items())) for asset in kinds.values()}
     sources = trace.run(query_text("ingest_sources"))
     digests = sources["sha256"].to_list()
     released = _TRACELAB.format(release=" and ".join(sorted({tags[digest] for digest in digests if digest in tags})))

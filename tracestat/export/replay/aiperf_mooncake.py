@@ -28,7 +28,7 @@ def aiperf_lines(families: Iterable[Family], settings: Settings) -> Iterator[byt
     ids = BlockIds(settings.block_size, partial=True)
     for family in families:
         for session in family.sessions:
-            added = session.added().tolist()
+            added = session.added().tokens.tolist()
             delays = np.rint(session.pause_before_us / 1000).astype(np.int64).tolist()
             for step, (tokens, delay, output) in enumerate(zip(added, delays, session.output.tolist(), strict=True)):
                 row: dict[str, Any] = {"session_id": session.name}

@@ -1,7 +1,8 @@
 """BLIS's TraceV2 (inference-sim): a header in YAML, a row of CSV per request, the pause before it in microseconds.
 
 With ``session_context_growth: accumulate`` a request holds what is added to all that the session said before, as in
-BLIS's own converters; a context that shrinks cannot be said.
+BLIS's own converters. Where a context shrank by a compaction, ``input_tokens_reset`` holds the whole prompt; versions
+of BLIS that do not know this column go on growing.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _COLUMNS: Final = (
     "request_id,client_id,tenant_id,slo_class,session_id,round_index,prefix_group,prefix_length,streaming,"
     "input_tokens,output_tokens,text_tokens,image_tokens,audio_tokens,video_tokens,reason_ratio,model,deadline_us,"
     "server_input_tokens,arrival_time_us,send_time_us,first_chunk_time_us,last_chunk_time_us,num_chunks,status,"
-    "error_message,finish_reason,think_time_us"
+    "error_message,finish_reason,think_time_us,input_tokens_reset"
 )
 
 
@@ -48,19 +49,21 @@ def blis_lines(families: Iterable[Family], settings: Settings) -> Iterator[bytes
     for family in families:
         for session in family.sessions:
             name = session.name
+            added = session.added(resets=True)
             rows = zip(
-                session.added().tolist(),
+                added.tokens.tolist(),
+                added.whole.tolist(),
                 session.output.tolist(),
                 (session.at_us + session.start_us).tolist(),
                 session.pause_before_us.tolist(),
                 strict=True,
             )
             lines = []
-            for step, (tokens, output, at, pause) in enumerate(rows):
+            for step, (tokens, whole, output, at, pause) in enumerate(rows):
                 think = max(1, pause) if step else 0
                 lines.append(
                     f"{request},{name},,,{name},{step},,0,false,{tokens},{output},{tokens},0,0,0,0,,0,0,"
-                    f"{at},{at},0,0,0,ok,,,{think}\n"
+                    f"{at},{at},0,0,0,ok,,,{think},{whole or ''}\n"
                 )
                 request += 1
             yield "".join(lines).encode()

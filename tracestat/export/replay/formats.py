@@ -37,6 +37,8 @@ class ReplayFormat:
         Whether it can say when a session begins.
     accumulates : bool
         Whether its consumer sends all that was said before with each step, so that no context shrinks.
+    resets : bool
+        Whether such a one can be told to begin anew.
     depth : int
         Levels of sub-agents that it can put under their session; 0: none.
     pause : str
@@ -53,6 +55,7 @@ class ReplayFormat:
     block_size: int | None
     has_start: bool
     accumulates: bool
+    resets: bool
     depth: int
     pause: str
     parts: str
@@ -69,6 +72,7 @@ FORMATS: Final = (
         block_size=512,
         has_start=True,
         accumulates=True,
+        resets=False,
         depth=0,
         pause="delay: whole ms, before the turn, each rounded for itself",
         parts=_ONE_PAUSE,
@@ -77,6 +81,7 @@ FORMATS: Final = (
             "tool pauses too; its warning about delays over 60 s is expected",
             "aiperf: contexts grow to {peak:,} tokens; where they must shrink as recorded, take kv-cache-tester, which "
             "aiperf reads as weka",
+            "dynamo reads it too: trace_format mooncake-delta, trace_block_size {block}, and a replay_concurrency",
             "aiperf: outputs count as context, so have the server make as many tokens as asked for: "
             "--extra-inputs ignore_eos:true",
         ),
@@ -88,6 +93,7 @@ FORMATS: Final = (
         block_size=64,
         has_start=True,
         accumulates=False,
+        resets=False,
         depth=64,
         pause="dependencies[].delay_ms: ms with fractions, before the request, nothing rounded",
         parts="tool and human time are apart in it, in tool_wait_ms and human_wait_ms, which readers pass over",
@@ -100,6 +106,7 @@ FORMATS: Final = (
         block_size=64,
         has_start=False,
         accumulates=False,
+        resets=False,
         depth=1,
         pause="think_time: s with fractions, before the request, nothing rounded",
         parts="tool and human time are one number in it, but input_types say what came: tool_result, text, both",
@@ -116,6 +123,7 @@ FORMATS: Final = (
         block_size=None,
         has_start=True,
         accumulates=False,
+        resets=False,
         depth=0,
         pause="tool_duration_ns: ns, after the request, nothing rounded; 0 on the last",
         parts=_ONE_PAUSE,
@@ -128,12 +136,14 @@ FORMATS: Final = (
         block_size=None,
         has_start=True,
         accumulates=True,
+        resets=True,
         depth=0,
         pause="think_time_us: us, before the request, nothing rounded; 1 in place of 0, which means not recorded",
         parts=_ONE_PAUSE,
         advice=(
             "blis replay: --session-mode closed-loop (the default reads what is added as whole prompts), neither "
             "--think-time-ms nor --think-time-dist, and a --max-model-len above {peak:,} tokens",
+            "blis: versions that do not know input_tokens_reset never let a context shrink: prompts get far longer",
         ),
     ),
     ReplayFormat(
@@ -143,6 +153,7 @@ FORMATS: Final = (
         block_size=None,
         has_start=True,
         accumulates=False,
+        resets=False,
         depth=0,
         pause="tool_wait_after_ms: ms with fractions, after the round, nothing rounded; 0 on the last",
         parts=_ONE_PAUSE,

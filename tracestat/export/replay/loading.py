@@ -9,6 +9,7 @@ import numpy as np
 
 from tracestat.durations.sequence import HumanGap, with_pauses
 from tracestat.export.replay.counts import Counts
+from tracestat.export.replay.formats import ReplayFormat
 from tracestat.export.replay.model import Family, Ints, ReplaySession
 from tracestat.export.replay.plan import Member, Plan
 from tracestat.queries import query_text
@@ -25,7 +26,7 @@ _STEPS: Final = 20_000
 _LEAST_APPEND: Final = 16  # when contexts are scaled (simulator.md section 7)
 
 
-def families(trace: Trace, plan: Plan, human_gap: HumanGap, *, accumulates: bool) -> Iterator[tuple[Family, Counts]]:
+def families(trace: Trace, plan: Plan, human_gap: HumanGap, *, form: ReplayFormat) -> Iterator[tuple[Family, Counts]]:
     """Give the families of a plan in its order, each with its numbers.
 
     Parameters
@@ -34,8 +35,8 @@ def families(trace: Trace, plan: Plan, human_gap: HumanGap, *, accumulates: bool
     plan : Plan
     human_gap : HumanGap
         What becomes of people's time.
-    accumulates : bool
-        Whether the consumer's contexts never shrink.
+    form : ReplayFormat
+        For which the prompts that an accumulating consumer sends are counted.
     """
     for part in _parts(plan.families):
         chosen = [member.session_pk for family in part for member in family]
@@ -49,7 +50,9 @@ def families(trace: Trace, plan: Plan, human_gap: HumanGap, *, accumulates: bool
                 frame = by_session[member.session_pk]
                 places[member.number] = frame["place"].to_list()
                 made[member.number], own = _session(member, frame, plan.factor, places)
-                counts = counts + own + (_longer(made[member.number]) if accumulates else Counts())
+                counts = (
+                    counts + own + (_longer(made[member.number], resets=form.resets) if form.accumulates else Counts())
+                )
             yield Family(tuple(made.values())), counts
 
 
@@ -116,8 +119,8 @@ def _session(
     )
 
 
-def _longer(session: ReplaySession) -> Counts:
-    sent = session.accumulated(session.added(), session.output)
+def _longer(session: ReplaySession, *, resets: bool) -> Counts:
+    sent = session.added(resets=resets).sent
     extra = sent - session.prompt
     return Counts(
         longer=int(np.count_nonzero(extra)),

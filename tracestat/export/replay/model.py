@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Family", "Ints", "ReplaySession"]
+__all__ = ["Added", "Family", "Ints", "ReplaySession"]
 
 Ints = NDArray[np.int64]
 
@@ -102,35 +102,50 @@ class ReplaySession:
         """When each step is submitted after the begin of the session, at the recorded speed of generation."""
         return np.cumsum(self.before(self.generation_us + self.pause_after_us), dtype=np.int64)
 
-    def added(self) -> Ints:
+    def added(self, *, resets: bool = False) -> Added:
         """Give the tokens of each prompt that its predecessors and their outputs do not make up.
 
-        For consumers that send all that was said before with every step. Their context never shrinks: where the
-        recorded one did, a step adds the least that it can, 1, until the record has caught up.
+        For consumers that send all that was said before with every step. Where the recorded context shrank, a step adds
+        the least that it can, 1, until the record has caught up.
 
-        Returns
-        -------
-        array of int
-            At least 1; the whole prompt on the first step.
+        Parameters
+        ----------
+        resets : bool
+            Whether the consumer can begin anew with a whole prompt. It then reuses nothing, so this is done only where
+            its context is too long by more than what was reusable.
         """
-        added = np.empty_like(self.prompt)
+        tokens, sent, whole = (np.zeros(self.steps, dtype=np.int64) for _ in range(3))
         context = 0
-        for step, (prompt, output) in enumerate(zip(self.prompt.tolist(), self.output.tolist(), strict=True)):
-            new = max(1, prompt - context)
-            added[step] = new
-            context += new + output
-        return added
+        for step, (prompt, prefix, output) in enumerate(
+            zip(self.prompt.tolist(), self.prefix.tolist(), self.output.tolist(), strict=True)
+        ):
+            if resets and context - prompt > prefix:
+                whole[step] = context = prompt
+            else:
+                tokens[step] = max(1, prompt - context)
+                context += int(tokens[step])
+            sent[step] = context
+            context += output
+        return Added(tokens, sent, whole)
 
-    @staticmethod
-    def accumulated(added: Ints, output: Ints) -> Ints:
-        """Give the prompts that such a consumer sends.
 
-        Examples
-        --------
-        >>> ReplaySession.accumulated(np.array([100, 5, 1]), np.array([10, 20, 30])).tolist()
-        [100, 115, 136]
-        """
-        return np.cumsum(added) + np.cumsum(ReplaySession.before(output))
+@dataclass(frozen=True, slots=True, eq=False)
+class Added:
+    """What a consumer that sends all that was said before is to add at each step.
+
+    Attributes
+    ----------
+    tokens : array of int
+        At least 1, all of the prompt on the first step; 0 where it begins anew.
+    sent : array of int
+        The prompt that it then sends.
+    whole : array of int
+        The prompt where it begins anew, else 0.
+    """
+
+    tokens: Ints
+    sent: Ints
+    whole: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,7 +21,7 @@ def replay_notes(
         *_content(form, options, counts),
         *_tokens(form, plan, options, counts, settings),
         *_sessions(form, plan, options, linked),
-        *_advice(form, counts),
+        *_advice(form, counts, settings),
     )
 
 
@@ -43,11 +43,17 @@ def _tokens(
     form: ReplayFormat, plan: Plan, options: ReplayOptions, counts: Counts, settings: Settings
 ) -> Iterator[str]:
     if form.accumulates:
-        extra = counts.extra_tokens / max(counts.prompt_tokens, 1)
+        shrink = (
+            "where a context shrank by a compaction, input_tokens_reset holds the whole prompt, which then reuses "
+            "nothing; elsewhere"
+            if form.resets
+            else "the consumer's context never shrinks, so"
+        )
+        sent = counts.prompt_tokens + counts.extra_tokens
         yield (
-            "a step holds what is added to all that was said before: the consumer's context never shrinks, so "
-            f"{_counted(counts.longer, 'step')} after a compaction or a dropped output have longer prompts "
-            f"({extra:.1%} more prompt tokens in all)"
+            f"a step holds what is added to all that was said before; {shrink} {_counted(counts.longer, 'step')} after "
+            f"a compaction or a dropped output have longer prompts than recorded: {sent:,} prompt tokens in all for "
+            f"{counts.prompt_tokens:,} ({counts.extra_tokens / max(counts.prompt_tokens, 1):+.1%})"
         )
     if form.block_size is not None:
         yield (
@@ -92,10 +98,10 @@ def _sessions(form: ReplayFormat, plan: Plan, options: ReplayOptions, linked: in
         )
 
 
-def _advice(form: ReplayFormat, counts: Counts) -> Iterator[str]:
+def _advice(form: ReplayFormat, counts: Counts, settings: Settings) -> Iterator[str]:
     longest = -(-counts.longest_us // 1_000_000)
     for line in form.advice:
-        yield line.format(longest=longest, peak=counts.peak_tokens)
+        yield line.format(longest=longest, peak=counts.peak_tokens, block=settings.block_size)
 
 
 def _counted(number: int, what: str) -> str:

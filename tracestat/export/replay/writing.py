@@ -160,7 +160,7 @@ def write_replay(
     )
     tally = _Tally()
     read = tally.counted(
-        families(trace, plan, options.human_gap, accumulates=form.accumulates),
+        families(trace, plan, options.human_gap, form=form),
         sum(member.steps for member in plan.members),
         progress,
     )

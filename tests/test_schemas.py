@@ -25,7 +25,9 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     for entry in resources.files("tracestat").joinpath("schemas").iterdir()
     if entry.name.endswith(".json")
 }
-COMMANDS = sorted(SCHEMAS.keys() - {"common"})
+# schemas of files that commands write
+FILES = {"constants", "profile"}
+COMMANDS = sorted(SCHEMAS.keys() - FILES - {"common"})
 # what is asked of each command, beside the plain question
 ARGUMENTS: dict[str, list[list[str]]] = {
     "keys": [[], ["--unit", "command"], ["--where", "tool = 'none such'"]],
@@ -174,6 +176,8 @@ OWN = {
     "synth": ("files",),
     "cache_list": ("files",),
     "cache_clear": ("files",),
+    "export_constants": ("files",),
+    "export_profile": ("files", "n_keys", "n_sessions"),
     "export_replay": ("files", "format", "human_gap", "counts"),
     "export_tracelab": ("files",),
     "export_durations": ("files", "min_n", "keys"),
@@ -243,6 +247,10 @@ def documents(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
             return ask("ingest", tmp_path / "a.jsonl", "-o", tmp_path / "a.duckdb")
         if command == "export_replay":
             return ask("export_replay", tmp_path / "a.jsonl", "--format", "blis-v2", "-o", tmp_path / "a.csv")
+        if command == "export_constants":
+            return ask("export", "constants", tmp_path / "a.jsonl", "-o", tmp_path / "a.json", "--allow-synthetic")
+        if command == "export_profile":
+            return ask("export", "profile", tmp_path / "a.jsonl", "-o", tmp_path / "p.json")
         if command == "export_tracelab":
             return ask("export", "tracelab", tmp_path / "a.jsonl", "-o", tmp_path / "b.jsonl")
         if command == "export_durations":
@@ -279,6 +287,8 @@ def test_answer_keeps_to_its_schema(ask: Ask, command: str, arguments: list[str]
         "ingest",
         "cache_list",
         "cache_clear",
+        "export_constants",
+        "export_profile",
         "export_replay",
         "export_tracelab",
         "export_durations",

@@ -136,6 +136,7 @@ def put(path: str, value: object) -> dict[str, Any]:
         ("provenance/colour", {"kind": "public", "note": "x"}, "provenance of colour is not known"),
         ("fit/points", {}, r"fit\.points is no list"),
         ("fit/points/0/kind", "warm", r"fit\.points 1: kind is 'warm'; it is cold, cold_lmcache"),
+        ("fit/points/0/kind", ["cold"], r"fit\.points 1: kind is \['cold'\]"),
         ("fit/points/1/ms", -2, r"fit\.points 2: ms is -2"),
         ("fit/points/1/ms", 0, r"fit\.points 2: tokens and ms are positive"),
         ("fit/points/1/tokens", 1.5, r"fit\.points 2: tokens and ms are positive"),

@@ -293,7 +293,7 @@ class _Table:
         if not isinstance(point, Mapping):
             raise TracestatError(f"{self.where}: {name} is no table; give kind, tokens and ms")
         self.only(point, f"{name}: ", {"kind", "tokens", "ms"})
-        if point.get("kind") not in KINDS:
+        if point.get("kind") not in tuple(KINDS):
             raise TracestatError(f"{self.where}: {name}: kind is {point.get('kind')!r}; it is {', '.join(KINDS)}")
         tokens, ms = (self.plain(f"{name}: {key}", point.get(key)) for key in ("tokens", "ms"))
         if tokens < 1 or tokens != int(tokens) or ms <= 0:

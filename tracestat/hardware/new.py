@@ -151,9 +151,18 @@ def _six(value: float) -> float:
     return float(f"{value:.6g}")
 
 
+# what a machine may well not have
+_MAY_BE_NONE = {
+    "stores.native.load_fixed": "none: reloads show no fixed cost",
+    "stores.lmcache.store_per_token": "none: cold_lmcache is no slower than cold",
+}
+
+
 def _fitted(solution: Solution, name: str, count: int) -> Provenance:
     low, high = solution.ranges.get(name, (None, None))
     how = "range over leaving one out" if low is not None else "no range: each timing is needed to tell it"
+    if name in solution.at_bound:
+        how = f"{_MAY_BE_NONE.get(name, '')}; {how}"
     note = f"least relative squares over {count} timings; {how}"
     return Provenance("fit", note, None if low is None else _six(low), None if high is None else _six(high))
 
@@ -244,9 +253,9 @@ def _notes(
 
 
 def _refuse_bounds(solution: Solution) -> None:
-    if not solution.at_bound:
+    first = next((name for name in solution.at_bound if name not in _MAY_BE_NONE), None)
+    if first is None:
         return
-    first = solution.at_bound[0]
     advice = {
         "client": "o + s is smaller than the s that is held; give a smaller --s-ms",
         "step.base": "the timings do not tell s; hold it with --s-ms",

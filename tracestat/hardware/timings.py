@@ -79,7 +79,7 @@ def _timing(row: Mapping[str, Any], where: str) -> Timing:
     if sorted(map(str, row)) != sorted(_COLUMNS):
         raise TracestatError(f"{where}: has {', '.join(map(str, row)) or 'nothing'}; it needs kind, tokens and ms")
     kind = row["kind"].strip() if isinstance(row["kind"], str) else row["kind"]
-    if kind not in KINDS:
+    if kind not in tuple(KINDS):
         raise TracestatError(f"{where}: kind {kind!r} is not known; it is one of {', '.join(KINDS)}")
     numbers = []
     for name in ("tokens", "ms"):

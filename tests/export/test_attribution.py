@@ -17,6 +17,7 @@ from tracestat.export import attribution
 from tracestat.export.attribution import Attribution, about_path, attribution_of, write_about
 from tracestat.fetch import RELEASES
 from tracestat.ingest import ingest
+from tracestat.ingest.about import UNKNOWN
 from tracestat.store import Trace, open_store
 
 Make = Callable[..., Trace]
@@ -109,8 +110,13 @@ def test_of_a_mixture_no_licence_is_claimed(
 
 def test_another_source_is_unknown_and_nothing_is_guessed(tmp_path: Path, source: Callable[[str], Path]) -> None:
     found = about(tmp_path, source("a"))
-    assert (found.licence, found.attribution) == (None, attribution._UNKNOWN)
+    assert (found.licence, found.attribution) == (None, UNKNOWN)
     assert "licence: unknown" in found.lines
+    path = source("b")
+    beside(path, None, UNKNOWN)
+    assert about(tmp_path, path).attribution == UNKNOWN
+    with open_store(tmp_path / "t.duckdb") as trace:
+        assert trace.sql("SELECT note FROM sources")["note"].to_list() == [None]
     assert not any("SYNTHETIC" in line for line in found.lines)
 
 
@@ -149,7 +155,7 @@ def test_what_an_export_said_of_a_source_is_carried_on(tmp_path: Path, source: C
     found = about(tmp_path, path, source("b"))
     assert (found.licence, found.attribution) == (
         None,
-        f"in part the Zürich group, CC-BY-4.0; for the rest {attribution._UNKNOWN}",
+        f"in part the Zürich group, CC-BY-4.0; for the rest {UNKNOWN}",
     )
 
 

@@ -410,7 +410,7 @@ class Licensed:
             "--licence",
             metavar="TEXT",
             help="Licence of the data, as CC-BY-4.0: it goes into the file or beside it.  [default: that of a known "
-            "release, else unknown]",
+            "release, or of the export that TRACE was read from, else unknown]",
         ),
     ] = None
     attribution: Annotated[
@@ -418,7 +418,7 @@ class Licensed:
         typer.Option(
             "--attribution",
             metavar="TEXT",
-            help="Whom to name for the data.  [default: the authors of a known release, else unknown]",
+            help="Whom to name for the data.  [default: as for --licence]",
         ),
     ] = None
 

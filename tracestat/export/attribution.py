@@ -14,7 +14,7 @@ from pathlib import Path
 import tracestat
 from tracestat.errors import TracestatError, UsageError
 from tracestat.fetch import RELEASES
-from tracestat.ingest.about import ABOUT_ENDING, ABOUT_SCHEMA, MOST_CHARS, licence_in
+from tracestat.ingest.about import ABOUT_ENDING, ABOUT_SCHEMA, MOST_CHARS, UNKNOWN, licence_in
 from tracestat.queries import query_text
 from tracestat.replacing import replacing
 from tracestat.store import Trace
@@ -27,7 +27,6 @@ _TRACELAB = (
 )
 _SYNTHETIC = "synthetic, made by tracestat synth: no evidence about anything"
 _INVENTED = ("Apache-2.0", _SYNTHETIC)
-_UNKNOWN = "the source states no licence: ask whose data it is before you pass this on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +127,9 @@ def _found(trace: Trace) -> tuple[str | None, str]:
         claims = [(licence, whom if "synthetic" in whom else f"{_SYNTHETIC}; {whom}") for licence, whom in claims]
     else:
         claims = [
-            ("CC-BY-4.0", released) if digest in tags else claim or (None, _UNKNOWN)
+            ("CC-BY-4.0", released) if digest in tags else claim or (None, UNKNOWN)
             for digest, claim in zip(digests, said, strict=True)
-        ] or [(None, _UNKNOWN)]
+        ] or [(None, UNKNOWN)]
     distinct = list(dict.fromkeys(claims))
     if len({licence for licence, _ in distinct}) == 1:
         return distinct[0][0], "; ".join(whom for _, whom in distinct)

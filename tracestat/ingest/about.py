@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["ABOUT_ENDING", "ABOUT_SCHEMA", "MOST_CHARS", "about_note", "is_about", "licence_in"]
+__all__ = ["ABOUT_ENDING", "ABOUT_SCHEMA", "MOST_CHARS", "UNKNOWN", "about_note", "is_about", "licence_in"]
 
 ABOUT_ENDING: Final = ".about.json"
 ABOUT_SCHEMA: Final = "tracestat.about/1"
@@ -18,6 +18,7 @@ _ANY_VERSION: Final = "tracestat.about/"
 _MOST_BYTES: Final = 1 << 20
 MOST_CHARS: Final = 1000
 _MARK: Final = "about "
+UNKNOWN: Final = "the source states no licence: ask whose data it is before you pass this on"
 
 
 def _read(path: Path) -> dict[str, Any] | None:
@@ -55,7 +56,7 @@ def about_note(source: Path, sha256: str | None) -> str | None:
     Returns
     -------
     str or None
-        None where there is no such file; `licence_in` reads the note.
+        None where there is no such file, or one that knows nothing; `licence_in` reads the note.
     """
     place = source.with_name(source.name + ABOUT_ENDING)
     said = _read(place) if place.is_file() else None
@@ -64,6 +65,8 @@ def about_note(source: Path, sha256: str | None) -> str | None:
     whom, licence = _line(said.get("attribution")), said.get("licence")
     if said["schema"] != ABOUT_SCHEMA or whom is None or (licence is not None and _line(licence) is None):
         return f"{place.name} is damaged or of a newer tracestat: its licence is not taken"
+    if licence is None and whom == UNKNOWN:
+        return None
     if said.get("sha256") != sha256:
         return f"{place.name} speaks of other content: its licence is not taken"
     return _MARK + json.dumps({"licence": _line(licence), "attribution": whom}, ensure_ascii=False)

@@ -16,7 +16,9 @@ from tracestat.api.occupancy_parts import (
     bursts,
     by_class,
     curve,
+    drawn_typical,
     held,
+    held_if,
     neighbour_pauses,
     replaced,
     sessions_of,
@@ -29,6 +31,7 @@ from tracestat.errors import UsageError
 from tracestat.hardware import Hardware, load_hardware
 from tracestat.results import HostTier, OccupancyGroup, OccupancyResult, TypicalPause
 from tracestat.survival.headline import ENOUGH_CLUSTERS, FEW_DEVELOPERS
+from tracestat.survival.occupancy_typical import TypicalDraws
 
 if TYPE_CHECKING:
     import polars as pl
@@ -177,7 +180,8 @@ def _groups(
     sessions, n_empty = sessions_of(frame, how.machine.block_tokens, how.scale, human_counts=human_counts)
     usual = typical(sessions)
     told = _told(frame, n_empty)
-    return [_group(frame, sessions, rows, {**key, "rows": rows}, how, usual, told, min_n) for rows in ROWS]
+    drawn = drawn_typical(sessions, how) if sessions.n >= _FEWEST_SESSIONS else ()
+    return [_group(frame, sessions, rows, {**key, "rows": rows}, how, usual, drawn, told, min_n) for rows in ROWS]
 
 
 def _told(frame: pl.DataFrame, n_empty: int) -> list[str]:
@@ -209,6 +213,7 @@ def _group(
     key: dict[str, Any],
     how: Estimating,
     usual: Mapping[str, TypicalPause],
+    drawn: tuple[dict[str, TypicalDraws], ...],
     told: Sequence[str],
     min_n: int,
 ) -> OccupancyGroup:
@@ -249,7 +254,7 @@ def _group(
         over_pool=over,
         largest_tokens=largest,
     )
-    return group if missing else _estimated(group, sessions, rows, how, usual)
+    return group if missing else _estimated(group, sessions, rows, how, usual, drawn)
 
 
 def _unobserved(frame: pl.DataFrame) -> int:
@@ -259,11 +264,14 @@ def _unobserved(frame: pl.DataFrame) -> int:
 
 
 def _estimated(
-    group: OccupancyGroup, sessions: Sessions, rows: str, how: Estimating, usual: Mapping[str, TypicalPause]
+    group: OccupancyGroup,
+    sessions: Sessions,
+    rows: str,
+    how: Estimating,
+    usual: Mapping[str, TypicalPause],
+    drawn: tuple[dict[str, TypicalDraws], ...],
 ) -> OccupancyGroup:
     own, grid_error = held(sessions, rows, how)
-    at_median = replaced(sessions, usual, "median")
-    at_mean = replaced(sessions, usual, "mean")
     nobody = None if rows != "tool" else held(sessions, "tool", how, human=np.zeros_like(sessions.human))[0]
     pool = how.machine.pool_bytes
     size = own.bytes.p99
@@ -274,8 +282,9 @@ def _estimated(
         tokens=own.tokens,
         bytes=own.bytes,
         by_class=by_class(sessions, rows, how),
-        if_median=held(sessions, rows, how, tool=at_median[0], human=at_median[1])[0],
-        if_mean=held(sessions, rows, how, tool=at_mean[0], human=at_mean[1])[0],
+        if_median=held_if(sessions, rows, how, usual, drawn, "median"),
+        # the same estimator of the number paused, whose interval it therefore has
+        if_mean=replace(held_if(sessions, rows, how, usual, drawn, "mean"), paused=own.paused),
         without_human=nobody,
         tier_for_p99=HostTier(
             size,
@@ -283,7 +292,7 @@ def _estimated(
             excess.with_bounds(lambda bound: max(bound - pool, 0.0)),
         ),
         grid_error=grid_error,
-        curve=curve(sessions, rows, how, at_median),
+        curve=curve(sessions, rows, how, replaced(sessions, usual, "median")),
         bursts=bursts(sessions, rows, how),
         neighbours=neighbour_pauses(sessions) if rows == "tool" else None,
     )

@@ -23,8 +23,9 @@ from tracestat.results import (
     TypicalPause,
 )
 from tracestat.survival.headline import headline
-from tracestat.survival.occupancy import Estimate, agent_law, estimate, held_law, whole_blocks
-from tracestat.survival.occupancy_intervals import held_intervals, replayed
+from tracestat.survival.occupancy import CELLS, Estimate, agent_law, estimate, held_law, whole_blocks
+from tracestat.survival.occupancy_intervals import HeldIntervals, Played, held_intervals
+from tracestat.survival.occupancy_typical import TypicalDraws, typical_draws, typical_intervals
 from tracestat.survival.returns import burst_interval, neighbours, return_sums
 from tracestat.survival.shares import share_of_time
 
@@ -37,7 +38,9 @@ __all__ = [
     "bursts",
     "by_class",
     "curve",
+    "drawn_typical",
     "held",
+    "held_if",
     "neighbour_pauses",
     "replaced",
     "sessions_of",
@@ -48,7 +51,7 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 WINDOWS = (1.0, 10.0, 60.0)
 _PARTS = {"tool": (True, False), "human": (False, True), "all": (True, True)}
-_ROUGH = 2**15  # cells of laws that are only compared
+_COMPARED, _ROUGH = 2**17, 2**15  # cells of laws that stand beside others
 _STEPS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0)  # of the agents asked for
 
 
@@ -88,6 +91,11 @@ class Sessions:
     def n(self) -> int:
         """Number of sessions."""
         return int(self.busy.size)
+
+    @property
+    def clusterings(self) -> tuple[Codes, Codes]:
+        """Give the cluster of each session: itself, and its developer."""
+        return np.arange(self.n), self.developer
 
     def lengths(self, tool: Floats, human: Floats) -> Floats:
         """Give the length of each session with these pauses."""
@@ -158,9 +166,7 @@ def _estimate(
     return estimate(law, agents, cells=cells), at, seconds
 
 
-def held(
-    sessions: Sessions, rows: str, how: Estimating, *, tool: Floats | None = None, human: Floats | None = None
-) -> tuple[HeldCache, float]:
+def held(sessions: Sessions, rows: str, how: Estimating, *, human: Floats | None = None) -> tuple[HeldCache, float]:
     """Estimate what the agents of a row hold, with intervals, and bound the error of the grid.
 
     Parameters
@@ -168,24 +174,70 @@ def held(
     sessions : Sessions
     rows : {"tool", "human", "all"}
     how : Estimating
-    tool, human : ndarray, optional
-        Durations in place of the recorded ones.
+    human : ndarray, optional
+        Waits for a person in place of the recorded ones.
     """
-    as_is = tool is None and human is None
-    tool, human = sessions.tool if tool is None else tool, sessions.human if human is None else human
-    cells = 2**20 if as_is else 2**17
-    found, at, seconds = _estimate(sessions, rows, tool, human, how.agents, cells)
-    both = []
+    tool, human = sessions.tool, sessions.human if human is None else human
+    found, at, seconds = _estimate(sessions, rows, tool, human, how.agents, CELLS)
     length = sessions.lengths(tool, human)
-    for cluster in (np.arange(sessions.n), sessions.developer):
-        n = int(cluster.max()) + 1
-        played = replayed(
-            cluster[sessions.session[at]], sessions.tokens[at], seconds, sum_by(length, cluster, n), agents=how.agents
-        )
+    both = []
+    for code in sessions.clusterings:
+        n = int(code.max()) + 1
+        played = Played(code[sessions.session[at]], sessions.tokens[at], seconds, sum_by(length, code, n))
         both.append(held_intervals(played, how.agents, found.paused, found.tokens, draws=how.draws, seed=how.seed))
-    paused = OverTime(*(headline(a, b) for a, b in zip(both[0].paused, both[1].paused, strict=True)))
-    tokens = OverTime(*(headline(a, b) for a, b in zip(both[0].tokens, both[1].tokens, strict=True)))
-    return HeldCache(paused, tokens, tokens.times(how.machine.kv_bytes_per_token)), found.grid_error
+    return _cache(both, how), found.grid_error
+
+
+def _cache(both: Sequence[HeldIntervals], how: Estimating) -> HeldCache:
+    one, other = both
+    paused = OverTime(*(headline(a, b) for a, b in zip(one.paused, other.paused, strict=True)))
+    tokens = OverTime(*(headline(a, b) for a, b in zip(one.tokens, other.tokens, strict=True)))
+    return HeldCache(paused, tokens, tokens.times(how.machine.kv_bytes_per_token))
+
+
+def drawn_typical(sessions: Sessions, how: Estimating) -> tuple[dict[str, TypicalDraws], ...]:
+    """Draw typical pauses by each clustering: of tools, and of people."""
+    out = []
+    for code in sessions.clusterings:
+        kinds = {}
+        for name, seconds, use in (
+            ("tool", sessions.tool, sessions.is_tool),
+            ("human", sessions.human, sessions.is_human),
+        ):
+            kinds[name] = typical_draws(
+                code[sessions.session[use]],
+                seconds[use],
+                sessions.tokens[use],
+                int(code.max()) + 1,
+                draws=how.draws,
+                seed=how.seed,
+            )
+        out.append(kinds)
+    return tuple(out)
+
+
+def held_if(
+    sessions: Sessions,
+    rows: str,
+    how: Estimating,
+    usual: Mapping[str, TypicalPause],
+    drawn: tuple[dict[str, TypicalDraws], ...],
+    which: str,
+) -> HeldCache:
+    """Estimate what the agents of a row would hold had each pause lasted the median, or the mean, of its kind."""
+    tool, human = replaced(sessions, usual, which)
+    found, _, _ = _estimate(sessions, rows, tool, human, how.agents, _COMPARED)
+    both = []
+    for code, kinds in zip(sessions.clusterings, drawn, strict=True):
+        parts = [
+            (kinds[name], getattr(kinds[name], which), counts)
+            for name, counts in zip(("tool", "human"), _PARTS[rows], strict=True)
+        ]
+        busy = sum_by(sessions.busy, code, int(code.max()) + 1)
+        both.append(
+            typical_intervals(parts, busy, how.agents, found.paused, found.tokens, draws=how.draws, seed=how.seed)
+        )
+    return _cache(both, how)
 
 
 def replaced(sessions: Sessions, typical: Mapping[str, TypicalPause], which: str) -> tuple[Floats, Floats]:
@@ -208,9 +260,7 @@ def by_class(sessions: Sessions, rows: str, how: Estimating) -> tuple[HeldByClas
     length = float(sessions.lengths(sessions.tool, sessions.human).sum())
     tokens = sessions.tokens[at]
     all_tokens = float(tokens @ seconds)
-    clusters = [
-        (code[sessions.session[at]], int(code.max()) + 1) for code in (np.arange(sessions.n), sessions.developer)
-    ]
+    clusters = [(code[sessions.session[at]], int(code.max()) + 1) for code in sessions.clusterings]
     wholes = [sum_by(seconds, code, n) for code, n in clusters]
     out = []
     for name in sorted(set(names.tolist()), key=lambda value: (value is None, str(value))):
@@ -268,7 +318,7 @@ def bursts(sessions: Sessions, rows: str, how: Estimating) -> tuple[BurstOfRetur
                 draws=how.draws,
                 seed=how.seed,
             )
-            for cluster in (np.arange(sessions.n), sessions.developer)
+            for cluster in sessions.clusterings
         ]
         rate = np.count_nonzero(wanted) / float(length.sum())
         out.append(BurstOfReturns(window, _both(found), float(how.agents * rate * window)))
@@ -284,8 +334,7 @@ def neighbour_pauses(sessions: Sessions) -> NeighbourPauses | None:
     follows = np.concatenate([[False], (np.diff(session) == 0) & (np.diff(place) == 1)])
     classes = np.unique(sessions.tool_class[use].astype(str), return_inverse=True)[1]
     found = [
-        neighbours(session, sessions.tool[use], classes, follows, cluster[session])
-        for cluster in (np.arange(sessions.n), sessions.developer)
+        neighbours(session, sessions.tool[use], classes, follows, cluster[session]) for cluster in sessions.clusterings
     ]
     one, other = found
     if one is None or other is None:

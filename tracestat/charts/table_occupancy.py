@@ -44,7 +44,7 @@ def occupancy_tables(result: OccupancyResult, groups: Sequence[OccupancyGroup], 
         tables += [
             _held(known, titled("Tokens held by paused caches", head)),
             _tier(known, result, titled("Host memory that holds them 99 % of the time", head)),
-            _tail(known, titled("What the tail does", head)),
+            *_tail(known, head),
             *_classes(known, head),
             _bursts(known, titled("Returns", head)),
             Table(titled("In short", head), caption=tuple(sentence(group) for group in known[:_SAID])),
@@ -254,34 +254,41 @@ def _tier(groups: Sequence[OccupancyGroup], result: OccupancyResult, title: str)
     return Table(title, columns, rows, (), (f"beyond the pool: what does not fit its {pool}, 99 % of the time",))
 
 
-def _tail(groups: Sequence[OccupancyGroup], title: str) -> Table:
+def _tail(groups: Sequence[OccupancyGroup], head: Head) -> list[Table]:
     columns = (
         label_column(),
-        Column("paused,\nmean"),
-        Column("if\nmedian"),
-        Column("if\nmean"),
-        Column("nobody\nwaited for"),
-        Column("tokens,\n99 %"),
-        Column("if\nmedian"),
-        Column("if\nmean"),
-        Column("nobody\nwaited for"),
+        Column("as recorded", "left"),
+        Column("if median", "left"),
+        Column("if mean", "left"),
+        Column("nobody\nwaited for", "left"),
     )
 
-    def paused(held: HeldCache | OccupancyGroup | None) -> str:
-        return MISSING if held is None or held.paused.mean.value is None else _agents(held.paused.mean.value)
+    def row(group: OccupancyGroup, write: Callable[[OccupancyGroup | HeldCache], str]) -> tuple[str, ...]:
+        others = (group.if_median, group.if_mean, group.without_human)
+        return (name_of(group), write(group), *(MISSING if held is None else write(held) for held in others))
 
-    def top(held: HeldCache | OccupancyGroup | None) -> str:
-        return MISSING if held is None else tokens(held.tokens.p99.value)
+    paused = tuple(row(g, lambda held: agents_interval(held.paused.mean)) for g in groups)
+    size = tuple(row(g, lambda held: _whole_gigabytes(held.bytes.p99)) for g in groups)
+    method = headline_method([g.if_median.paused.mean for g in groups])
+    return [
+        Table(titled("What the tail does: paused at once, mean", head), columns, paused),
+        Table(
+            titled("What the tail does: GB held, 99 % of the time at most", head),
+            columns,
+            size,
+            (),
+            (
+                COMPARED,
+                "nobody waited for: sessions without their waits for a person",
+                *([f"if median, if mean: {method.partition(';')[0]}"] if method else []),
+            ),
+        ),
+    ]
 
-    rows = tuple(
-        (
-            name_of(g),
-            *(paused(held) for held in (g, g.if_median, g.if_mean, g.without_human)),
-            *(top(held) for held in (g, g.if_median, g.if_mean, g.without_human)),
-        )
-        for g in groups
-    )
-    return Table(title, columns, rows, (), (COMPARED, "nobody waited for: sessions without their waits for a person"))
+
+def _whole_gigabytes(item: Interval) -> str:
+    """Write bytes in units of 10^9 without the unit, which stands in the title."""
+    return _interval(item, lambda x: f"{x / 1e9:,.0f}" if x >= 9.95e9 else f"{x / 1e9:.1f}")
 
 
 def _classes(groups: Sequence[OccupancyGroup], head: Head) -> list[Table]:

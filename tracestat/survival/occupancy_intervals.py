@@ -6,6 +6,7 @@ coarse grid. A draw weights these sums, and goes through the same formulas.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +16,16 @@ from scipy.sparse import csr_array
 from tracestat.resample import ClusterInterval, bootstrap_weights, percentile_interval, sum_by
 from tracestat.survival.occupancy import held_of_cells, paused_quantile, window_of
 
-__all__ = ["DRAW_CELLS", "HeldIntervals", "Played", "held_intervals", "replayed"]
+__all__ = [
+    "DRAW_CELLS",
+    "HeldIntervals",
+    "Played",
+    "bare",
+    "grid_step",
+    "held_intervals",
+    "on_grid",
+    "quantiles_of_cells",
+]
 
 Floats = NDArray[np.float64]
 DRAW_CELLS = 2_048  # of the token grid of each draw
@@ -26,63 +36,30 @@ _CHUNK = 200  # draws whose grids are held at once
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What one agent plays, by cluster, as sums that a draw may weight.
+    """What agents play, by cluster: sessions, or all sessions of a developer.
 
     Attributes
     ----------
-    length, paused, first, second : ndarray, shape (G,)
-        Seconds in all, seconds paused, and these times tokens held and times their square.
-    cells : csr_array, shape (G, C)
-        Seconds paused by tokens held, on a grid from 0.
-    step : float
-        Tokens from one cell to the next.
+    cluster, tokens, seconds : ndarray, shape (P,)
+        Of each pause: code from 0 to G - 1, tokens held, duration.
+    length : ndarray, shape (G,)
+        Seconds of all sessions of the cluster, pauses included.
     """
 
+    cluster: NDArray[np.intp]
+    tokens: Floats
+    seconds: Floats
     length: Floats
-    paused: Floats
-    first: Floats
-    second: Floats
-    cells: csr_array
-    step: float
 
     @property
     def n(self) -> int:
         """Number of clusters."""
         return int(self.length.size)
 
-
-def replayed(
-    cluster: ArrayLike, tokens: ArrayLike, seconds: ArrayLike, length: ArrayLike, *, agents: int, widest: float = 2.0
-) -> Played:
-    """Sum the pauses of each cluster.
-
-    Parameters
-    ----------
-    cluster : array_like of int, shape (P,)
-        Code of each pause, 0 to G - 1.
-    tokens, seconds : array_like, shape (P,)
-    length : array_like, shape (G,)
-        Seconds of all sessions of the cluster.
-    agents : int
-    widest : float
-        The grid holds draws in which agents are paused up to so many times as much.
-    """
-    code, held = np.asarray(cluster, dtype=np.intp), np.asarray(tokens, dtype=np.float64)
-    time, whole = np.asarray(seconds, dtype=np.float64), np.asarray(length, dtype=np.float64)
-    n = whole.size
-    total = max(float(whole.sum()), 1e-300)
-    first, second = (sum_by(time * held**power, code, n) for power in (1, 2))
-    largest = float(held.max(initial=0.0))
-    scale = widest * agents / total
-    _, high = window_of(scale * float(first.sum()), scale * float(second.sum()), largest, agents)
-    step = max(high, 1.0) / (DRAW_CELLS - 2)
-    place = held / step
-    cell = np.floor(place).astype(np.int64)
-    upper = (place - cell) * time
-    entries = np.concatenate([time - upper, upper])
-    columns = np.concatenate([cell, cell + 1]) % DRAW_CELLS
-    cells = csr_array((entries, (np.tile(code, 2), columns)), shape=(n, DRAW_CELLS))
-    return Played(whole, sum_by(time, code, n), first, second, cells, step)
+    def sums(self) -> Floats:
+        """Give per cluster the length, the time paused, and that times tokens and times their square."""
+        powers = [sum_by(self.seconds * self.tokens**power, self.cluster, self.n) for power in (0, 1, 2)]
+        return np.stack([self.length, *powers], axis=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +108,10 @@ def held_intervals(
     """
     G = played.n
     if G < 2 or draws < 2:
-        return _without_bounds(paused, tokens, G, level)
+        return bare(paused, tokens, G, level)
     weights = bootstrap_weights(G, draws, seed)
-    sums = np.stack([played.length, played.paused, played.first, played.second], axis=1)
+    sums = played.sums()
     products = (sums[:, :, None] * sums[:, None, :]).reshape(G, 16)
-    whole = np.ones((1, G))
     own, own_cov = sums.sum(axis=0)[None, :], products.sum(axis=0).reshape(1, 4, 4)
     drawn = np.einsum("bg,gj->bj", weights, sums)
     drawn_cov = np.einsum("bg,gj->bj", weights, products).reshape(-1, 4, 4)
@@ -160,8 +136,16 @@ def held_intervals(
         low, high = (None if b is None else float(paused_quantile(b, agents, q)) for b in (bounds.low, bounds.high))
         counts.append(replace(bounds, value=value, low=low, high=high))
 
-    full = _quantiles(whole, played, agents)[0]
-    replicates = _quantiles(weights, played, agents)
+    every = np.concatenate([own, drawn])
+    step = grid_step(
+        every[:, 2] / every[:, 0], every[:, 3] / every[:, 0], float(played.tokens.max(initial=0.0)), agents
+    )
+    cells = on_grid(played.cluster, played.tokens, played.seconds, step, G)
+    all_weights = np.concatenate([np.ones((1, G)), weights])
+    quantiles = quantiles_of_cells(
+        lambda some: np.asarray(all_weights[some] @ cells) / every[some, :1], draws + 1, agents, step
+    )
+    full, replicates = quantiles[0], quantiles[1:]
     held = []
     for place, value in enumerate(tokens):
         z = (0.0, 0.0, 2.3263478740408408)[place]
@@ -185,14 +169,16 @@ def held_intervals(
     return HeldIntervals((counts[0], counts[1], counts[2]), (held[0], held[1], held[2]))
 
 
-def _without_bounds(
-    paused: tuple[float, float, float], tokens: tuple[float, float, float], G: int, level: float
+def bare(
+    paused: tuple[float, float, float], tokens: tuple[float, float, float], clusters: int, level: float
 ) -> HeldIntervals:
-    def bare(value: float) -> ClusterInterval:
-        return ClusterInterval(value, None, None, None, G, level, "bootstrap-t")
+    """Give estimates without bounds."""
+
+    def one(value: float) -> ClusterInterval:
+        return ClusterInterval(value, None, None, None, clusters, level, "bootstrap")
 
     return HeldIntervals(
-        (bare(paused[0]), bare(paused[1]), bare(paused[2])), (bare(tokens[0]), bare(tokens[1]), bare(tokens[2]))
+        (one(paused[0]), one(paused[1]), one(paused[2])), (one(tokens[0]), one(tokens[1]), one(tokens[2]))
     )
 
 
@@ -200,23 +186,63 @@ def _times(value: float | None, size: int) -> float | None:
     return None if value is None else value * size
 
 
-def _quantiles(weights: Floats, played: Played, agents: int) -> Floats:
-    """Give median and 99 % point of the tokens held in each draw, between cells where they lie between."""
+def grid_step(mean: Floats, square: Floats, largest: float, agents: int) -> float:
+    """Give the step of a grid that holds what agents hold in every draw.
+
+    Parameters
+    ----------
+    mean, square : ndarray, shape (B,)
+        First and second moment of what one agent holds.
+    largest : float
+    agents : int
+    """
+    _, high = window_of(agents * float(mean.max()), agents * float(square.max()), largest, agents)
+    return max(high, 1.0) / (DRAW_CELLS - 2)
+
+
+def on_grid(cluster: ArrayLike, tokens: ArrayLike, weight: ArrayLike, step: float, clusters: int) -> csr_array:
+    """Sum weights by cluster and by tokens on a grid from 0, each shared out so that its mean stays.
+
+    Examples
+    --------
+    >>> on_grid([0], [30.0], [1.0], 20.0, 1).toarray()[0, :4]
+    array([0. , 0.5, 0.5, 0. ])
+    """
+    code, mass = np.asarray(cluster, dtype=np.intp), np.asarray(weight, dtype=np.float64)
+    place = np.asarray(tokens, dtype=np.float64) / step
+    cell = np.floor(place).astype(np.int64)
+    upper = (place - cell) * mass
+    entries, columns = np.concatenate([mass - upper, upper]), np.concatenate([cell, cell + 1]) % DRAW_CELLS
+    return csr_array((entries, (np.tile(code, 2), columns)), shape=(clusters, DRAW_CELLS))
+
+
+def quantiles_of_cells(paused: Callable[[slice], Floats], draws: int, agents: int, step: float) -> Floats:
+    """Give median and 99 % point of the tokens held in each draw, between cells where they lie between.
+
+    Parameters
+    ----------
+    paused : callable
+        Gives for some draws the share of time in which an agent holds so many tokens, shape (b, C).
+    draws, agents : int
+    step : float
+
+    Returns
+    -------
+    ndarray, shape (draws, 2)
+    """
     found = []
-    for start in range(0, weights.shape[0], _CHUNK):
-        some = weights[start : start + _CHUNK]
-        one = np.asarray(some @ played.cells) / np.einsum("bg,g->b", some, played.length)[:, None]
+    for start in range(0, draws, _CHUNK):
+        one = paused(slice(start, start + _CHUNK))
         one[:, 0] += np.maximum(1 - one.sum(axis=1), 0.0)
         reached = np.cumsum(held_of_cells(one, agents), axis=1)
         rows = []
         for q in _SHARES:
             cell = np.minimum((reached < q - _TIE).sum(axis=1), DRAW_CELLS - 1)
             at = np.take_along_axis(reached, cell[:, None], axis=1)[:, 0]
-            before = np.where(
-                cell > 0, np.take_along_axis(reached, np.maximum(cell - 1, 0)[:, None], axis=1)[:, 0], 0.0
-            )
+            below = np.maximum(cell - 1, 0)[:, None]
+            before = np.where(cell > 0, np.take_along_axis(reached, below, axis=1)[:, 0], 0.0)
             part = np.clip((q - before) / np.maximum(at - before, 1e-300), 0.0, 1.0)
-            rows.append(np.where(cell > 0, (cell - 1 + part) * played.step, 0.0))
+            rows.append(np.where(cell > 0, (cell - 1 + part) * step, 0.0))
         found.append(np.stack(rows, axis=1))
     return np.concatenate(found)
 

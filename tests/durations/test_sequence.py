@@ -399,3 +399,16 @@ def test_real_pauses_fill_the_gaps_between_steps(real: Trace) -> None:
     off = (frame["tool_seconds"] + frame["human_seconds"] - frame["gap"]).abs()
     assert int((off > 1e-6).sum()) <= 4  # agents that took turns in one log
     assert frame.height > 28_000
+
+
+def test_real_totals_agree_with_the_section_of_sessions(real: Trace) -> None:
+    parts = ("tool_seconds", "human_seconds", "generation_seconds")
+    ours = steps(real).group_by("session_pk").agg(pl.col(parts).sum().name.prefix("sum_"))
+    section = session_shares(real, choose_sessions(by=None)).filter(pl.col("rule") == "tracestat")
+    both = ours.join(section, on="session_pk")
+    assert both.height == ours.height
+    for name in parts:
+        # the section also counts what the last step of a session waited for
+        assert float(both[f"sum_{name}"].sum()) == pytest.approx(float(both[name].sum()), rel=0.005)
+    over = both.select(pl.sum_horizontal([f"sum_{name}" for name in parts]) - pl.col("span_seconds").cast(pl.Float64))
+    assert int((over.to_series() > 1e-3).sum()) <= 1  # agents that took turns in one log

@@ -157,6 +157,27 @@ def test_new_with_a_base_of_ones_own(run: Run, tmp_path: Path) -> None:
     assert load_hardware(tmp_path / "mine.toml").provenance["step.base"].kind == "fit"
 
 
+def test_new_takes_s_and_r_from_the_public_figures_of_a_known_card(run: Run, tmp_path: Path) -> None:
+    assert run(*new(tmp_path, "--weight-dtype", "fp8")).code == 0
+    machine = load_hardware(tmp_path / "mine.toml")
+    assert machine.step.base == pytest.approx(0.0103321)
+    assert machine.step.decode_read == pytest.approx(0.153e-6, rel=1e-3)
+    assert "estimated from weights and memory bandwidth" in machine.provenance["step.base"].note
+    assert "estimated from the card's memory bandwidth" in machine.provenance["step.decode_read"].note
+    # a card that nobody knows keeps the assumption of the shipped set
+    arguments = new(tmp_path, "--weight-dtype", "fp8")
+    arguments[arguments.index("RTX 4090")] = "my own"
+    assert run(*arguments).code == 0
+    machine = load_hardware(tmp_path / "mine.toml")
+    assert machine.step.base == 0.010
+    assert "RTX 4090's 918 GB/s" in machine.provenance["step.decode_read"].note
+
+
+def test_new_counts_the_copies_of_heads_over_cards(run: Run, tmp_path: Path) -> None:
+    assert run(*new(tmp_path, "--tp", "16")).code == 0
+    assert load_hardware(tmp_path / "mine.toml").kv_bytes_per_token == 262_144
+
+
 def test_new_of_five_timings_says_that_it_is_coarse(run: Run, tmp_path: Path) -> None:
     arguments = new(tmp_path)
     timings_file(tmp_path, five())

@@ -64,6 +64,11 @@ def test_estimate_of_the_measured_machine_is_within_a_factor_of_1_35() -> None:
     assert ratios["step.b_us"] == pytest.approx(1.172, abs=1e-3)
     assert ratios["step.s_ms"] == pytest.approx(1.033, abs=1e-3)
     assert ratios["pool_tokens"] == pytest.approx(1.092, abs=1e-3)
+    # and what was fitted lies within each range that is stated
+    for field in FIELDS:
+        if field.name in guess.provenance and guess.provenance[field.name].low is not None:
+            source = guess.provenance[field.name]
+            assert (source.low or 0) <= number_of(known, field) <= (source.high or 0), field.file
     for path in (None, "lmcache", "native"):
         given = {} if path is None else {"prefix": 32768, "in_host": 32768, "path": path}
         one, other = (first_token_seconds(machine, 32768, **given) for machine in (guess, known))  # type: ignore[arg-type]
@@ -87,10 +92,15 @@ def test_every_number_is_marked_and_comes_back() -> None:
         assert made.pool_tokens % made.block_tokens == 0
         dense = made.provenance["step.per_token"]
         assert "TFLOP/s assumed" in dense.note
-        assert "read 2026" in dense.note
+        assert "as of 2026" in dense.note
         assert dense.low is not None
         assert dense.high is not None
         assert dense.low < made.step.per_token < dense.high
+        pool = made.provenance["pool_tokens"]
+        assert pool.low is not None
+        assert pool.high is not None
+        assert pool.low < made.pool_tokens < pool.high < 1.5 * made.pool_tokens
+        assert any("figures of the card: NVIDIA H200 data sheet" in note for note in made.notes)
 
 
 def test_more_cards_share_the_work_and_replicate_what_cannot_be_shared() -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Literal
 
 from tracestat.errors import TracestatError, UsageError
-from tracestat.hardware import Hardware, Provenance, Timing
-from tracestat.hardware.cards import card_of
-from tracestat.hardware.estimate import Serving, estimate_constants
-from tracestat.hardware.geometry import KV_BYTES, Geometry, geometry_of, read_config
+from tracestat.hardware import Hardware, Provenance, Step, Timing
+from tracestat.hardware.cards import card_of, find_card
+from tracestat.hardware.estimate import Serving, estimate_constants, estimate_step, kv_bytes_over_cards
+from tracestat.hardware.geometry import KV_BYTES, WEIGHT_BYTES, Geometry, geometry_of, read_config
 from tracestat.hardware.new import ASSUMED_BASE, Machine, fit_constants
 from tracestat.hardware.timings import read_timings
 
@@ -47,6 +47,7 @@ def fit_hardware(
     block_tokens: int = 16,
     max_batched_tokens: int = 2048,
     lmcache_chunk: int = 256,
+    tensor_parallel: int = 1,
     base: float | Literal["free"] | None = None,
     decode_read: float | None = None,
     whole_hits: bool = False,
@@ -68,12 +69,13 @@ def fit_hardware(
     kv_bytes_per_token : int, optional
         Needed where there is no ``model``.
     weight_dtype, kv_dtype : str
-    block_tokens, max_batched_tokens, lmcache_chunk : int
+    block_tokens, max_batched_tokens, lmcache_chunk, tensor_parallel : int
         What the engine ran with.
     base : float or "free", optional
-        s in seconds, held; by default 10 ms, as of the RTX 4090 set.
+        s in seconds, held. By default what public figures say, where ``card`` is one of ``data/cards.toml`` and
+        ``model`` and ``weight_dtype`` are given; otherwise 10 ms, as of the RTX 4090 set.
     decode_read : float, optional
-        r in seconds per context token.
+        r in seconds per context token; by default likewise.
     whole_hits : bool
         Take reloads to compute nothing, as the shipped sets were fitted.
 
@@ -114,17 +116,22 @@ def fit_hardware(
     if kv_dtype not in KV_BYTES:
         raise UsageError(f"KV dtype {kv_dtype}: not known; it is one of {', '.join(KV_BYTES)}")
     sources: dict[str, Provenance] = {}
+    guess: Step | None = None
     if model is not None:
         geometry = _geometry(model, model_name)
-        counted = geometry.kv_bytes(kv_dtype)
+        serving = Serving(tensor_parallel=tensor_parallel, weight_dtype=weight_dtype or "bf16", kv_dtype=kv_dtype)
+        counted = kv_bytes_over_cards(geometry, serving)
         if kv_bytes_per_token not in (None, counted):
             raise TracestatError(
                 f"model {Path(model).name}: {counted:,} bytes of KV cache a token in {kv_dtype}, and "
                 f"{kv_bytes_per_token:,} were stated; leave one out"
             )
         kv_bytes_per_token, model_name = counted, geometry.model
-        note = f"2 x layers x KV heads x width x bytes, {geometry.attention}, of the model's config.json"
+        note = f"layers x numbers kept x bytes, {geometry.attention}, of the model's config.json, over all cards"
         sources["kv_bytes_per_token"] = Provenance("computed", note)
+        known = find_card(card)
+        if known is not None and weight_dtype in WEIGHT_BYTES:
+            guess = estimate_step(known, geometry, serving)
     if kv_bytes_per_token is None:
         raise UsageError("KV bytes per token are missing: give --model config.json or --kv-bytes-per-token")
     measured = read_timings(Path(timings)) if isinstance(timings, str | Path) else tuple(timings)
@@ -141,17 +148,19 @@ def fit_hardware(
         lmcache_chunk=lmcache_chunk,
         sources=sources,
     )
-    if isinstance(base, float | int):
-        return fit_constants(
-            measured,
-            machine,
-            base=float(base),
-            base_note="as stated for this set; the timings tell only o + s",
-            decode_read=decode_read,
-            whole_hits=whole_hits,
-        )
-    held = None if base == "free" else ASSUMED_BASE
-    return fit_constants(measured, machine, base=held, decode_read=decode_read, whole_hits=whole_hits)
+    held: float | None = ASSUMED_BASE
+    notes: dict[str, str] = {}
+    if base == "free":
+        held = None
+    elif base is not None:
+        held, notes["base_note"] = float(base), "as stated for this set; the timings tell only o + s"
+    elif guess is not None:
+        held = guess.base
+        notes["base_note"] = "estimated from weights and memory bandwidth of the card; the timings tell only o + s"
+    if decode_read is None and guess is not None:
+        decode_read = guess.decode_read
+        notes["read_note"] = "estimated from the card's memory bandwidth; no time to the first token tells it"
+    return fit_constants(measured, machine, base=held, decode_read=decode_read, whole_hits=whole_hits, **notes)
 
 
 def estimate_hardware(

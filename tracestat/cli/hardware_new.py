@@ -51,6 +51,9 @@ Batched = Annotated[
 Chunk = Annotated[
     int, typer.Option("--lmcache-chunk", min=1, metavar="N", help="Tokens of a chunk of LMCache.", show_default=True)
 ]
+Parallel = Annotated[
+    int, typer.Option("--tp", min=1, metavar="N", help="Cards that share each layer.", show_default=True)
+]
 
 
 def new_command(
@@ -79,19 +82,23 @@ def new_command(
         ),
     ] = None,
     weight_dtype: Annotated[
-        str | None,
-        typer.Option("--weight-dtype", metavar="DTYPE", help="Of the weights, as a remark.", show_default=False),
+        Literal["bf16", "fp16", "fp8", "int8", "int4"] | None,
+        typer.Option(
+            "--weight-dtype", metavar="DTYPE", help="bf16, fp16, fp8, int8 or int4; tells s.", show_default=False
+        ),
     ] = None,
     kv_dtype: KvDtype = "bf16",
     block: Block = 16,
     batched: Batched = 2048,
     chunk: Chunk = 256,
+    tensor_parallel: Parallel = 1,
     base: Annotated[
         str | None,
         typer.Option(
             "--s-ms",
             metavar="MS",
-            help="Base of a step, held, or free to fit it too; timings tell only o + s.  [default: 10]",
+            help="Base of a step, held, or free to fit it too; timings tell only o + s.  [default: by the card's "
+            "public figures where --card, --model and --weight-dtype tell them, else 10]",
             show_default=False,
         ),
     ] = None,
@@ -100,7 +107,7 @@ def new_command(
         typer.Option(
             "--r-us",
             metavar="US",
-            help="Decode cost per context token, us.  [default: KV bytes at 918 GB/s]",
+            help="Decode cost per context token, us.  [default: likewise, else KV bytes at 918 GB/s]",
             show_default=False,
         ),
     ] = None,
@@ -132,6 +139,7 @@ def new_command(
         block_tokens=block,
         max_batched_tokens=batched,
         lmcache_chunk=chunk,
+        tensor_parallel=tensor_parallel,
         base=_base(base),
         decode_read=None if decode_read is None else decode_read / 1e6,
         whole_hits=whole_hits,
@@ -183,9 +191,7 @@ def estimate_command(
     model: Annotated[
         Path, typer.Option("--model", metavar="CONFIG", help="config.json of the model (Hugging Face), or its folder.")
     ],
-    tensor_parallel: Annotated[
-        int, typer.Option("--tp", min=1, metavar="N", help="Cards that share each layer.", show_default=True)
-    ] = 1,
+    tensor_parallel: Parallel = 1,
     weight_dtype: Annotated[
         Literal["bf16", "fp16", "fp8", "int8", "int4"],
         typer.Option("--weight-dtype", metavar="DTYPE", help="bf16, fp16, fp8, int8 or int4.", show_default=True),

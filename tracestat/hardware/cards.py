@@ -11,7 +11,7 @@ from functools import cache
 from tracestat.errors import UsageError
 from tracestat.queries import data_path
 
-__all__ = ["Card", "card_of", "cards"]
+__all__ = ["Card", "card_of", "cards", "find_card"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,22 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
+def find_card(name: str) -> Card | None:
+    """Find a card by its id or name, however it is written; None where it is not known.
+
+    Examples
+    --------
+    >>> find_card("my own") is None
+    True
+    """
+    wanted = _plain(name)
+    for card in cards().values():
+        names = (_plain(card.id), _plain(card.name), _plain(card.name).removeprefix("nvidia"))
+        if wanted in (*names, names[2].removeprefix("geforce")):
+            return card
+    return None
+
+
 def card_of(name: str) -> Card:
     """Find a card by its id or name, however it is written.
 
@@ -87,10 +103,9 @@ def card_of(name: str) -> Card:
     >>> card_of("NVIDIA GeForce RTX 4090").id, card_of("RTX-4090").id
     ('rtx4090', 'rtx4090')
     """
-    wanted = _plain(name)
-    for card in cards().values():
-        if wanted in (_plain(card.id), _plain(card.name), _plain(card.name).removeprefix("nvidia")):
-            return card
+    found = find_card(name)
+    if found is not None:
+        return found
     raise UsageError(
         f"card {name}: not known; it is one of {', '.join(cards())}; measure another one (tracestat hardware recipe)"
     )

@@ -9,7 +9,7 @@ from tracestat.hardware.cards import Card
 from tracestat.hardware.constants import Hardware, Provenance, Step, StorePath
 from tracestat.hardware.geometry import KV_BYTES, WEIGHT_BYTES, Geometry
 
-__all__ = ["EFFICIENCY", "Serving", "estimate_constants"]
+__all__ = ["EFFICIENCY", "Serving", "estimate_constants", "estimate_step", "kv_bytes_over_cards"]
 
 # which part of a public figure is reached: assumed, not measured
 EFFICIENCY = {
@@ -97,22 +97,9 @@ def estimate_constants(card: Card, model: Geometry, serving: Serving, *, id: str
     """
     _refuse(model, serving)
     cards = serving.tensor_parallel
-    weights = model.parameters * WEIGHT_BYTES[serving.weight_dtype] / cards
-    held = weights + 2 * (model.head_parameters + model.embedding_parameters) / cards
-    streamed = weights + 2 * model.head_parameters / cards
-    copies = max(1, cards // model.kv_heads)
-    kv_of_card = model.kv_bytes(serving.kv_dtype) * copies // cards
-    pool = _pool(card, model, serving, held, kv_of_card)
-    memory = card.bandwidth * EFFICIENCY["memory"]
-    rate = card.fp8 if serving.weight_dtype == "fp8" and card.fp8 else card.bf16
-    exchange = 8 * model.layers * model.hidden * (cards - 1) / cards / (card.peer * EFFICIENCY["link between cards"])
-    sync = 2 * model.layers * _SYNC if cards > 1 else 0.0
-    step = Step(
-        base=_six(streamed / memory + model.layers * _LAUNCH + sync),
-        per_token=_six(2 * model.active / cards / (rate * EFFICIENCY["dense arithmetic"]) + exchange),
-        attention=_six(model.attention_flops / cards / (card.bf16 * EFFICIENCY["attention arithmetic"])),
-        decode_read=_six(kv_of_card / memory),
-    )
+    kv_of_card = kv_bytes_over_cards(model, serving) // cards
+    pool = _pool(card, model, serving, kv_of_card)
+    step = estimate_step(card, model, serving)
     per_byte = {
         way: kv_of_card / (card.host * EFFICIENCY[way]) for way in ("load through LMCache", "native load", "store")
     }
@@ -134,9 +121,66 @@ def estimate_constants(card: Card, model: Geometry, serving: Serving, *, id: str
         step=step,
         client=_CLIENT,
         stores=paths,
-        provenance=_sources(card, model, step, paths, pool=pool, rate=rate),
+        provenance=_sources(card, model, serving, step, paths, pool=pool),
         estimate=True,
-        notes=_notes(card, model, serving, copies=copies, rate=rate),
+        notes=_notes(card, model, serving),
+    )
+
+
+def _copies(model: Geometry, serving: Serving) -> int:
+    return max(1, serving.tensor_parallel // model.kv_heads)
+
+
+def _rate(card: Card, serving: Serving) -> float:
+    return card.fp8 if serving.weight_dtype == "fp8" and card.fp8 else card.bf16
+
+
+def kv_bytes_over_cards(model: Geometry, serving: Serving) -> int:
+    """Give the KV cache of a token over all cards, with the copies of heads that cannot be divided.
+
+    Examples
+    --------
+    >>> from tracestat.hardware.geometry import geometry_of
+    >>> llama = geometry_of({"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
+    ...     "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256})
+    >>> [kv_bytes_over_cards(llama, Serving(tensor_parallel=n)) for n in (1, 8, 16)]
+    [131072, 131072, 262144]
+    """
+    return model.kv_bytes(serving.kv_dtype) * _copies(model, serving)
+
+
+def _layer_bytes(model: Geometry, serving: Serving) -> float:
+    return model.parameters * WEIGHT_BYTES[serving.weight_dtype] / serving.tensor_parallel
+
+
+def estimate_step(card: Card, model: Geometry, serving: Serving) -> Step:
+    """Estimate s, b, q and r; see :func:`estimate_constants` for the formulas.
+
+    Raises
+    ------
+    UsageError
+        As :func:`estimate_constants`.
+
+    Examples
+    --------
+    >>> from tracestat.hardware.cards import card_of
+    >>> from tracestat.hardware.geometry import geometry_of
+    >>> llama = geometry_of({"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
+    ...     "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256})
+    >>> round(estimate_step(card_of("rtx4090"), llama, Serving(weight_dtype="fp8")).base * 1e3, 1)
+    10.3
+    """
+    _refuse(model, serving)
+    cards = serving.tensor_parallel
+    streamed = _layer_bytes(model, serving) + 2 * model.head_parameters / cards
+    memory = card.bandwidth * EFFICIENCY["memory"]
+    exchange = 8 * model.layers * model.hidden * (cards - 1) / cards / (card.peer * EFFICIENCY["link between cards"])
+    sync = 2 * model.layers * _SYNC if cards > 1 else 0.0
+    return Step(
+        base=_six(streamed / memory + model.layers * _LAUNCH + sync),
+        per_token=_six(2 * model.active / cards / (_rate(card, serving) * EFFICIENCY["dense arithmetic"]) + exchange),
+        attention=_six(model.attention_flops / cards / (card.bf16 * EFFICIENCY["attention arithmetic"])),
+        decode_read=_six(kv_bytes_over_cards(model, serving) / cards / memory),
     )
 
 
@@ -164,20 +208,28 @@ def _refuse(model: Geometry, serving: Serving) -> None:
             raise UsageError(f"{name} {count}: must be at least 1")
 
 
-def _pool(card: Card, model: Geometry, serving: Serving, held: float, kv_of_card: int) -> int:
-    taken = card.memory * _VISIBLE * _TAKEN
-    left = taken - held - _OVERHEAD
+def _room(card: Card, model: Geometry, serving: Serving, beside: float = _OVERHEAD) -> float:
+    """Give the bytes that weights and what lies beside them leave of a card."""
+    ends = 2 * (model.head_parameters + model.embedding_parameters) / serving.tensor_parallel
+    return card.memory * _VISIBLE * _TAKEN - _layer_bytes(model, serving) - ends - beside
+
+
+def _pool(card: Card, model: Geometry, serving: Serving, kv_of_card: int) -> int:
+    left = _room(card, model, serving)
     what = f"{model.model} in {serving.weight_dtype} on {serving.tensor_parallel} x {card.name}"
+    advice = "take more cards (--tp) or smaller weights (--weight-dtype)"
     if left <= 0:
+        taken = card.memory * _VISIBLE * _TAKEN
+        held = taken - left - _OVERHEAD
         raise TracestatError(
             f"{what}: {held / 1e9:.1f} GB of weights per card and 2 GB beside do not fit into {taken / 1e9:.1f} GB; "
-            "take more cards (--tp) or smaller weights (--weight-dtype)"
+            f"{advice}"
         )
     pool = int(left / kv_of_card) // serving.block_tokens * serving.block_tokens
     if pool < serving.max_batched_tokens:
         raise TracestatError(
-            f"{what}: the weights leave room for {pool:,} tokens, less than a step of {serving.max_batched_tokens:,}; "
-            "take more cards (--tp) or smaller weights (--weight-dtype)"
+            f"{what}: the weights leave room for {pool:,} tokens, less than a step of "
+            f"{serving.max_batched_tokens:,}; {advice}"
         )
     return pool
 
@@ -185,13 +237,17 @@ def _pool(card: Card, model: Geometry, serving: Serving, held: float, kv_of_card
 def _sources(
     card: Card,
     model: Geometry,
+    serving: Serving,
     step: Step,
     paths: dict[str, StorePath],
     *,
     pool: int,
-    rate: float,
 ) -> dict[str, Provenance]:
-    public = f"{card.source}; read {card.as_of}"
+    public = f"{card.source.partition(';')[0]}, as of {card.as_of}"
+    rate = _rate(card, serving)
+    kv_of_card = kv_bytes_over_cards(model, serving) / serving.tensor_parallel
+    # what lies beside the weights may be anything from 1 to 4 GB
+    least, most = (max(0.0, _room(card, model, serving, beside)) / kv_of_card for beside in (4e9, 1e9))
 
     def within(value: float, note: str) -> Provenance:
         return Provenance("estimate", note, _six(value / _FACTOR), _six(value * _FACTOR))
@@ -204,7 +260,12 @@ def _sources(
     host = card.host / 1e9
     out = {
         "kv_bytes_per_token": exact,
-        "pool_tokens": within(pool, f"0.9 of the memory that is visible less weights and 2 GB ({public})"),
+        "pool_tokens": Provenance(
+            "estimate",
+            f"0.9 of the visible memory less weights and 2 GB, range with 1 to 4 GB ({public})",
+            float(min(pool, int(least))),
+            float(int(most)),
+        ),
         "block_tokens": stated,
         "max_batched_tokens": stated,
         "step.base": within(
@@ -226,14 +287,16 @@ def _sources(
     return out
 
 
-def _notes(card: Card, model: Geometry, serving: Serving, *, copies: int, rate: float) -> tuple[str, ...]:
+def _notes(card: Card, model: Geometry, serving: Serving) -> tuple[str, ...]:
     factors = ", ".join(f"{name} {value:g}" for name, value in EFFICIENCY.items())
     notes = [
         "nothing here was measured: public figures and the geometry of the model, each good to a factor of two at best",
         f"part of the public figure that is assumed to be reached: {factors}",
+        f"figures of the card: {card.source}; as of {card.as_of}",
     ]
-    if serving.weight_dtype in ("fp8", "int8", "int4") and rate == card.bf16:
+    if serving.weight_dtype in ("fp8", "int8", "int4") and _rate(card, serving) == card.bf16:
         notes.append(f"{serving.weight_dtype} weights are taken to be computed with at 16 bits")
+    copies = _copies(model, serving)
     if copies > 1:
         notes.append(
             f"the cache is held {copies} times: {serving.tensor_parallel} cards share {model.kv_heads} KV heads"

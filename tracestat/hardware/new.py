@@ -16,6 +16,7 @@ __all__ = ["ASSUMED_BASE", "Machine", "fit_constants"]
 # s of the RTX 4090 set: what is held where nothing better is known
 ASSUMED_BASE = 0.010
 _BASE_NOTE = "assumed as of the RTX 4090 set; the timings tell only o + s"
+_READ_NOTE = "as stated for this set; no time to the first token tells it"
 # r of the RTX 4090 set is 0.143 us for 131,072 bytes: 918 GB/s
 _READ_BANDWIDTH = 131_072 / 0.143e-6
 # store over load of the RTX 4090 set, 10.5 to 5.9 us
@@ -57,6 +58,7 @@ def fit_constants(
     base: float | None = ASSUMED_BASE,
     base_note: str = _BASE_NOTE,
     decode_read: float | None = None,
+    read_note: str = _READ_NOTE,
     whole_hits: bool = False,
 ) -> Hardware:
     """Fit the constants of a machine to timings of one request at a time.
@@ -72,6 +74,8 @@ def fit_constants(
         Why this s, for its provenance.
     decode_read : float, optional
         r in seconds per context token; by default the KV cache of a token at the RTX 4090's memory bandwidth.
+    read_note : str
+        Why this r, for its provenance.
     whole_hits : bool
         Take reloads to compute nothing, as the shipped sets were fitted, and not the last block.
 
@@ -113,7 +117,7 @@ def fit_constants(
     if base is not None:
         high = told["client"] + base
         assumed["step.base"] = (_six(base), Provenance("choice", base_note, 0.0, _six(high)))
-    assumed["step.decode_read"] = _decode_read(machine, decode_read)
+    assumed["step.decode_read"] = _decode_read(machine, decode_read, read_note)
     assumed |= _assumed_paths(told)
     value = {name: number for name, (number, _) in assumed.items()} | told
     hardware = Hardware(
@@ -178,9 +182,9 @@ def _stated(machine: Machine) -> dict[str, Provenance]:
     return plain | chunk | dict(machine.sources)
 
 
-def _decode_read(machine: Machine, given: float | None) -> tuple[float, Provenance]:
+def _decode_read(machine: Machine, given: float | None, given_note: str) -> tuple[float, Provenance]:
     if given is not None:
-        return _six(given), Provenance("choice", "as stated for this set; no time to the first token tells it")
+        return _six(given), Provenance("choice", given_note)
     value = _six(machine.kv_bytes_per_token / _READ_BANDWIDTH)
     note = "KV cache of a token at the RTX 4090's 918 GB/s; no time to the first token tells it"
     return value, Provenance("choice", note, _six(value / 8), _six(value * 3))
@@ -257,7 +261,7 @@ def _refuse_bounds(solution: Solution) -> None:
     if first is None:
         return
     advice = {
-        "client": "o + s is smaller than the s that is held; give a smaller --s-ms",
+        "client": "o + s is smaller than the s that is held; give a smaller --s-ms (hardware estimate names one)",
         "step.base": "the timings do not tell s; hold it with --s-ms",
         "step.attention": "the prompts are too short to show attention; measure cold at 32768 tokens",
     }.get(first, "its timings contradict the others; measure them again")

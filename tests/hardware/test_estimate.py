@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.hardware.machines import DEEPSEEK_V3, LLAMA_8B, LLAMA_70B, MIXTRAL, QWEN_30B
 from tracestat.errors import TracestatError, UsageError
@@ -12,7 +14,7 @@ from tracestat.hardware import hardware_from_dict, hardware_to_dict, load_hardwa
 from tracestat.hardware.cards import card_of, cards
 from tracestat.hardware.estimate import EFFICIENCY, Serving, estimate_constants
 from tracestat.hardware.fields import FIELDS
-from tracestat.hardware.geometry import geometry_of
+from tracestat.hardware.geometry import Geometry, geometry_of
 from tracestat.hardware.timing import first_token_seconds
 from tracestat.hardware.writing import number_of
 
@@ -219,3 +221,36 @@ def test_what_does_not_fit_is_one_line(
 def test_unknown_card_is_one_line() -> None:
     with pytest.raises(UsageError, match=r"^card V100: not known; it is one of rtx4090, l4, "):
         card_of("V100")
+
+
+def outcome(config: dict[str, Any]) -> Geometry | str:
+    try:
+        geometry = geometry_of(config)
+        estimate_constants(card_of("b200-sxm"), geometry, Serving(tensor_parallel=2, weight_dtype="fp8"), id="x")
+    except TracestatError as error:
+        return str(error)
+    return geometry
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.sampled_from([*DEEPSEEK_V3, *QWEN_30B, "sliding_window", "text_config", "layer_types", "_name_or_path"]),
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(),
+        st.text(max_size=5),
+        st.lists(st.text(max_size=3), max_size=2),
+    ),
+    st.sampled_from([LLAMA_8B, QWEN_30B, DEEPSEEK_V3]),
+)
+def test_whatever_stands_in_a_config_is_counted_or_refused_in_one_line(
+    key: str, value: Any, config: dict[str, Any]
+) -> None:
+    made = outcome(config | {key: value})
+    if isinstance(made, str):
+        assert "\n" not in made
+    else:
+        assert made.parameters >= made.active > 0
+        assert made.kv_per_token > 0

@@ -9,11 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracestat.errors import TracestatError, UsageError
-from tracestat.hardware import DEFAULT_HARDWARE, hardware_from_dict, hardware_ids, hardware_to_dict, load_hardware
+from tracestat.hardware import (
+    DEFAULT_HARDWARE,
+    Hardware,
+    hardware_from_dict,
+    hardware_ids,
+    hardware_to_dict,
+    load_hardware,
+)
 from tracestat.hardware.fields import FIELDS, from_file, in_file
 from tracestat.queries import data_path
 
@@ -122,6 +129,7 @@ def put(path: str, value: object) -> dict[str, Any]:
         ("step/b_us", True, r"step\.b_us is no number"),
         ("pool_tokens", 81408.5, "pool_tokens is 81408.5; it is a whole number of tokens"),
         ("pool_tokens", 10**400, "pool_tokens is larger"),
+        ("pool_tokens", -(10**400), "pool_tokens is larger"),
         ("step/form", "cubic", r"step\.form is 'cubic'"),
         ("link", "triple", "link is 'triple'"),
         ("estimate", 1, "estimate is 1"),
@@ -188,3 +196,42 @@ def test_own_file_takes_its_stem_and_constants_their_half(tmp_path: Path) -> Non
 def test_numbers_of_up_to_15_digits_come_back(value: Any, exponent: int) -> None:
     written = float(value)
     assert in_file(from_file(written, exponent), exponent) == written
+
+
+def leaves(part: Any, path: str = "") -> list[str]:
+    if isinstance(part, dict):
+        return [leaf for key, value in part.items() for leaf in [f"{path}{key}", *leaves(value, f"{path}{key}/")]]
+    if isinstance(part, list):
+        return [leaf for place, value in enumerate(part) for leaf in leaves(value, f"{path}{place}/")]
+    return []
+
+
+PLACES = [path for path in leaves(content()) if "residuals" not in path]
+ANYTHING = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.integers(10**300, 10**310),
+    st.floats(),
+    st.text(max_size=5),
+    st.lists(st.integers(), max_size=2),
+    st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
+)
+
+
+def outcome(data: dict[str, Any]) -> Hardware | str:
+    try:
+        return hardware_from_dict(data, where="mine.toml")
+    except TracestatError as error:
+        return str(error)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.sampled_from(PLACES), ANYTHING)
+def test_whatever_stands_in_a_file_is_read_or_refused_in_one_line(path: str, value: Any) -> None:
+    made = outcome(put(path, value))
+    if isinstance(made, str):
+        assert made.startswith("hardware mine.toml: ")
+        assert "\n" not in made
+    else:
+        assert hardware_from_dict(hardware_to_dict(made)) == made

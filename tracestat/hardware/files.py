@@ -244,10 +244,10 @@ class _Table:
             raise TracestatError(f"{self.where}: {name} is no number; give one")
         if isinstance(value, float) and not math.isfinite(value):
             raise TracestatError(f"{self.where}: {name} is {value}; give a finite number")
+        if abs(value) > 1e15:
+            raise TracestatError(f"{self.where}: {name} is larger than anything it could be; check it")
         if value < 0:
             raise TracestatError(f"{self.where}: {name} is {value:g}; it cannot be negative")
-        if value > 1e15:
-            raise TracestatError(f"{self.where}: {name} is larger than anything it could be; check it")
         return value
 
     def blocking(self, path: str) -> bool:

@@ -102,14 +102,13 @@ def constants_command(
     """
     check_target(output, "-o", _ENDINGS)
     benefits = None if chosen.benefit is None else _seconds(chosen.benefit)
-    machine = chosen.hardware if chosen.hardware is None or "." not in chosen.hardware else Path(chosen.hardware)
-    inputs = [machine if isinstance(machine, Path) else None, chosen.forecast]
+    inputs = [None if chosen.hardware is None else Path(chosen.hardware), chosen.forecast]
     check_no_input(output, "-o", inputs)
     import tracestat
 
     if chosen.hardware_only:
         _check_alone(located, chosen)
-        made = tracestat.export_constants(None, output, **given(hardware=machine))
+        made = tracestat.export_constants(None, output, **given(hardware=chosen.hardware))
         _tell(made, plain_head("export_constants"), output, json=json)
         return
     with exporting(located, output, _ENDINGS, json=json, quiet=quiet, beside=False, inputs=inputs) as trace:
@@ -121,7 +120,7 @@ def constants_command(
                 allow_synthetic=chosen.allow_synthetic,
                 progress=progress,
                 **given(
-                    hardware=machine,
+                    hardware=chosen.hardware,
                     benefits=benefits,
                     forecast=chosen.forecast,
                     where=chosen.where,

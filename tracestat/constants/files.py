@@ -25,6 +25,9 @@ _LARGEST: Final = 1 << 30  # bytes; that of a full-size trace has some ten milli
 _AGAIN: Final = "make it with `tracestat export constants`"
 _SHORTEST_ETA: Final = -0.5
 _ROUNDING: Final = 1e-9
+_ENDLESS: Final = float("inf")
+# estimates and their bounds, of which some may lie below 0, and are checked where they may not
+_ANY_SIGN: Final = {"worth", "value", "low", "high", "session", "developer"}
 
 
 def constants_to_dict(constants: Constants) -> dict[str, Json]:
@@ -119,10 +122,14 @@ def constants_from_dict(data: Any, *, where: str = "constants") -> Constants:
         raise TracestatError(f"{where}: hardware is no table; {_AGAIN}")
     hardware = hardware_from_dict(data["hardware"], where=where.removeprefix("constants "))
     constants = Constants(hardware, _workload(data["workload"], where), data["tracestat"])
-    problem = None if constants.workload is None else _impossible(constants.workload)
+    # the half of the hardware was checked by its own reader
+    known = constants_to_dict(constants) | {"hardware": data["hardware"]}
+    problem = (
+        None if constants.workload is None else _negative(known["workload"], "") or _impossible(constants.workload)
+    )
     if problem:
         raise TracestatError(f"{where}: workload.{problem}; {_AGAIN}")
-    different = _difference(data, constants_to_dict(constants), "")
+    different = _difference(data, known, "")
     if different:
         raise TracestatError(f"{where}: {different}; {_AGAIN}")
     return constants
@@ -177,6 +184,17 @@ def _difference(given: Any, known: Any, place: str) -> str | None:
     return f"{place} is not{follows}"
 
 
+def _negative(value: Json, place: str) -> str | None:
+    """Say which number below 0 may not be; None where there is none. Curves are looked at by themselves."""
+    if isinstance(value, dict):
+        items = [(f"{place}.{name}" if place else name, item) for name, item in value.items() if name not in _ANY_SIGN]
+    elif isinstance(value, list) and not (value and isinstance(value[0], float)):
+        items = [(f"{place}[{i}]", item) for i, item in enumerate(value)]
+    else:
+        return f"{place} is negative" if isinstance(value, int | float) and value < 0 else None
+    return next((found for at, item in items if (found := _negative(item, at))), None)
+
+
 def _impossible(workload: Workload) -> str | None:
     """Say what cannot be; None where nothing is wrong."""
     times = workload.grid
@@ -184,8 +202,6 @@ def _impossible(workload: Workload) -> str | None:
         return "grid does not rise from above 0"
     if any(not 0 < b < _ENDLESS for b in workload.benefits) or any(not a < b for a, b in pairwise(workload.benefits)):
         return "benefits do not rise from above 0"
-    if min((workload.seed, workload.min_n, workload.keys_left_out, *workload.excluded.values())) < 0:
-        return "a count is negative"
     for i, key in enumerate(workload.keys):
         found = _wrong_key(key, len(times), workload.benefits)
         if found:
@@ -204,9 +220,6 @@ def _impossible(workload: Workload) -> str | None:
         if not 0 < limit.seconds < _ENDLESS or not 0 <= limit.n_ended <= limit.n_asked or not _share(limit.ended):
             return f"asked_limits[{i}] holds a limit of no time, or more ends than calls"
     return None
-
-
-_ENDLESS: Final = float("inf")
 
 
 def _finite(values: tuple[float, ...]) -> bool:
@@ -230,9 +243,8 @@ def _curve(values: tuple[float, ...]) -> str | None:
 def _wrong_key(key: KeyConstants, n_times: int, benefits: tuple[float, ...]) -> str | None:
     if tuple(key.key) != LEVELS or key.level not in LEVELS:
         return "key does not have the levels " + ", ".join(LEVELS)
-    counts = (key.n, key.n_events, key.n_censored, key.n_sessions, key.n_developers)
-    if min(counts) < 0 or key.n_events + key.n_censored != key.n:
-        return "n is negative or not the sum of n_events and n_censored"
+    if key.n_events + key.n_censored != key.n:
+        return "n is not the sum of n_events and n_censored"
     for name in ("total_seconds", "resolution_seconds", "last_seconds"):
         if not 0 <= getattr(key, name) < _ENDLESS:
             return f"{name} is negative or not finite"
@@ -265,9 +277,7 @@ def _wrong_programs(programs: Programs) -> str | None:
     eta = programs.eta.value
     if eta is not None and not _SHORTEST_ETA - _ROUNDING <= eta <= 1 + _ROUNDING:
         return "eta lies outside -0.5 to 1"
-    if min(programs.n, programs.n_open, programs.n_sessions, programs.n_developers) < 0:
-        return "n is negative"
-    if any(a.turns >= b.turns for a, b in pairwise(programs.turns)) or any(p.turns < 0 for p in programs.turns):
+    if any(a.turns >= b.turns for a, b in pairwise(programs.turns)):
         return "turns do not rise"
     problem = _curve(tuple(point.share.value or 0.0 for point in programs.turns))
     return f"turns: the share {problem}" if problem else None

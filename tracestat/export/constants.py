@@ -121,7 +121,13 @@ def _places(law: KeyLaw, late: Late) -> list[tuple[float, float]]:
 def _own(law: KeyLaw, late: Late) -> PauseLaw | None:
     """Give the law of a key's own durations; None where too few were seen for a curve."""
     n = len(law.survival)
-    return law_of_curve(LAW_GRID[:n], law.survival, _places(law, late)) if n else None
+    if not n:
+        return None
+    times, survival = LAW_GRID[:n], law.survival
+    if not law.n_censored and survival[-1] > 0 and law.last_seconds > times[-1]:
+        # the curve stops at the grid, but the last pause is known to end
+        times, survival = (*times, law.last_seconds), (*survival, 0.0)
+    return law_of_curve(times, survival, _places(law, late))
 
 
 def _paper(law: PauseLaw | None, shrunken: PauseLaw, benefit: float) -> Hold:

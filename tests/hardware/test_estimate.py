@@ -87,7 +87,7 @@ def test_every_number_is_marked_and_comes_back() -> None:
         made = estimate_constants(card_of("h200-141gb-sxm"), geometry_of(config), serving, id="guess")
         assert made.estimate
         assert "nothing here was measured" in made.notes[0]
-        assert all(f"{name} {value:g}" in made.notes[1] for name, value in EFFICIENCY.items())
+        assert all(f"{name} {value:g}" in made.notes[2] for name, value in EFFICIENCY.items())
         assert {source.kind for source in made.provenance.values()} == {"estimate"}
         assert set(made.provenance) == set(load_hardware().provenance)
         assert hardware_from_dict(hardware_to_dict(made)) == made

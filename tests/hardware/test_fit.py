@@ -172,6 +172,15 @@ def test_five_timings_give_a_coarse_set_that_says_what_is_assumed() -> None:
     assert hardware_from_dict(hardware_to_dict(other)) == other
 
 
+def test_as_many_timings_as_constants_say_nothing_of_how_good_they_are() -> None:
+    kept = {("cold", 1024), ("cold", 8192), ("cold", 32768), ("reload_native", 8192), ("reload_native", 32768)}
+    made = fit_constants([t for t in FIFTEEN if (t.kind, t.tokens) in kept], machine())
+    assert any("5 timings for as many constants are met exactly" in note for note in made.notes)
+    source = made.provenance["step.per_token"]
+    assert (source.low, source.high) == (None, None)
+    assert "no range: each timing is needed to tell it" in source.note
+
+
 def test_free_base_that_no_timing_tells_is_refused() -> None:
     with pytest.raises(TracestatError, match=r"s ends at its bound 0: the timings do not tell s; hold it with --s-ms"):
         fit_constants(FIFTEEN, machine(max_batched_tokens=8192), base=None)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from tracestat.errors import TracestatError, UsageError
 from tracestat.hardware import Hardware, Provenance, Step, Timing
@@ -26,7 +26,9 @@ def _check_id(id_: str) -> str:
     return id_
 
 
-def _geometry(model: str | Path, name: str | None) -> Geometry:
+def _geometry(model: str | Path | Mapping[str, Any], name: str | None) -> Geometry:
+    if isinstance(model, Mapping):
+        return geometry_of(model, name=name)
     path = Path(model)
     if path.is_dir() and (path / "config.json").is_file():
         path /= "config.json"
@@ -39,7 +41,7 @@ def fit_hardware(
     id: str,  # noqa: A002  the field of Hardware is called id
     card: str,
     pool_tokens: int,
-    model: str | Path | None = None,
+    model: str | Path | Mapping[str, Any] | None = None,
     model_name: str | None = None,
     kv_bytes_per_token: int | None = None,
     weight_dtype: str | None = None,
@@ -62,8 +64,8 @@ def fit_hardware(
         Names of the set and of the card.
     pool_tokens : int
         Tokens of KV cache that the engine says it has.
-    model : str or Path, optional
-        ``config.json`` of the model, or its folder; gives the KV bytes per token.
+    model : str, Path or mapping, optional
+        ``config.json`` of the model, its folder or its content; gives the KV bytes per token.
     model_name : str, optional
         What to call the model.
     kv_bytes_per_token : int, optional
@@ -122,8 +124,9 @@ def fit_hardware(
         serving = Serving(tensor_parallel=tensor_parallel, weight_dtype=weight_dtype or "bf16", kv_dtype=kv_dtype)
         counted = kv_bytes_over_cards(geometry, serving)
         if kv_bytes_per_token not in (None, counted):
+            shown = "config.json" if isinstance(model, Mapping) else Path(model).name
             raise TracestatError(
-                f"model {Path(model).name}: {counted:,} bytes of KV cache a token in {kv_dtype}, and "
+                f"model {shown}: {counted:,} bytes of KV cache a token in {kv_dtype}, and "
                 f"{kv_bytes_per_token:,} were stated; leave one out"
             )
         kv_bytes_per_token, model_name = counted, geometry.model
@@ -165,7 +168,7 @@ def fit_hardware(
 
 def estimate_hardware(
     card: str,
-    model: str | Path,
+    model: str | Path | Mapping[str, Any],
     *,
     tensor_parallel: int = 1,
     weight_dtype: str = "bf16",
@@ -182,8 +185,8 @@ def estimate_hardware(
     ----------
     card : str
         Id or name of a card of ``data/cards.toml``.
-    model : str or Path
-        ``config.json`` of the model, or its folder.
+    model : str, Path or mapping
+        ``config.json`` of the model, its folder or its content.
     tensor_parallel : int
         Cards that share each layer.
     weight_dtype : {"bf16", "fp16", "fp8", "int8", "int4"}
@@ -210,7 +213,11 @@ def estimate_hardware(
     Examples
     --------
     >>> import tracestat
-    >>> tracestat.estimate_hardware("H100 80GB SXM", "config.json", weight_dtype="fp8")  # doctest: +SKIP
+    >>> llama = {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
+    ...          "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256}
+    >>> guess = tracestat.estimate_hardware("H100 80GB SXM", llama, weight_dtype="fp8")
+    >>> guess.estimate, guess.pool_tokens
+    (True, 493488)
     """
     found = card_of(card)
     geometry = _geometry(model, model_name)

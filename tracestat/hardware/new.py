@@ -241,10 +241,14 @@ def _notes(
     notes.append(
         "s was left free: o and s are told apart by the number of steps alone, which is little"
         if free
-        else "the timings tell o + s, not o from s: another s moves o by as much"
+        else "the timings tell o + s, not o from s: another s moves o by as much, b by that over a step's tokens"
     )
     spare = len(timings) - len(solution.values)
-    if spare < 3:
+    if spare == 0:
+        notes.append(
+            f"coarse: {len(timings)} timings for as many constants are met exactly, which says nothing of their worth"
+        )
+    elif spare < 3:
         notes.append(
             f"coarse: {len(timings)} timings for {len(solution.values)} constants, so that small residuals say little"
         )

@@ -120,9 +120,11 @@ def _tokens_interval(item: Interval) -> str:
     """Write tokens with their interval, in the unit of the estimate."""
     if item.value is None:
         return MISSING
-    size, unit = _size(item.value)
-    pair = bounds((item.low, item.high), lambda x: _digits(x / size))
-    return tokens(item.value) if pair == MISSING else f"{_digits(item.value / size)}{unit} {pair}"
+    size, unit = _size(item.value or item.high or 0.0)
+    pair = bounds((item.low, item.high), lambda x: _digits(x / size) if unit else f"{x:,.0f}")
+    if pair == MISSING:
+        return tokens(item.value)
+    return f"{_digits(item.value / size) if unit else f'{item.value:,.0f}'}{unit} {pair}"
 
 
 def agents_interval(item: Interval) -> str:

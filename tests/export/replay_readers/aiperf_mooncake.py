@@ -50,6 +50,7 @@ def read(path: Path) -> list[Session]:
         elif list(turns)[-1] != name:
             raise ReplayError(f"the turns of {name} do not stand together")
         turns.setdefault(name, []).append((new, output, 0.0 if first else whole(row["delay"]) / 1e3))
+    sizes.check()
     if len({arrival is None for arrival in arrivals.values()}) > 1:
         raise ReplayError("some sessions have a timestamp and some have none")
     return [Session(name, _steps(rows), arrivals[name] or 0.0) for name, rows in turns.items()]

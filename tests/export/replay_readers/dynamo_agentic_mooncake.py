@@ -26,6 +26,7 @@ from tests.export.replay_readers.model import (
 )
 
 _HEADER = {"schema", "version", "block_size", "hash_id_scope", "source"}
+_ABOUT = {"about"}  # ours
 _ROW = {
     *("request_id", "play_id", "session_id", "model", "input_length", "output_length", "hash_ids"),
     *("not_before_ms", "dependencies"),
@@ -37,7 +38,7 @@ _DEPENDENCY = {"request_id", "trigger", "delay_ms", "relation"}
 def read(path: Path) -> list[Session]:
     """Read a file."""
     header, *rows = list(json_rows(path)) or [{}]
-    keys(header, _HEADER)
+    keys(header, _HEADER, _ABOUT)
     known = ("dynamo.agentic_mooncake", 2, "local")
     if (header["schema"], header["version"], header["hash_id_scope"]) != known:
         raise ReplayError(f"the header is not that of {known}")
@@ -58,6 +59,7 @@ def read(path: Path) -> list[Session]:
         mine = of_session.setdefault(name, [])
         mine.append(row)
         place[request] = (name, len(mine))
+    sizes.check()
     return [_session(name, mine, place, block) for name, mine in of_session.items()]
 
 

@@ -70,10 +70,12 @@ def _file(file: Path) -> list[Session]:
         names.add(item["agent_id"])
         inner = f"{name}/{text(item['agent_id'])}"
         agents.append(Session(inner, _steps(inner, item["requests"], block, sizes), parent=(name, done)))
+    steps = _steps(name, own, block, sizes)
+    sizes.check()
     models = {item["model"] for item in own} | {m for item in trace["requests"] for m in item.get("models", ())}
     if models - set(trace["models"]):
         raise ReplayError(f"{file.name}: the head does not name the models {sorted(models - set(trace['models']))}")
-    return [Session(name, _steps(name, own, block, sizes)), *agents]
+    return [Session(name, steps), *agents]
 
 
 def _steps(name: str, rows: list[dict[str, Any]], block: int, sizes: BlockSizes) -> tuple[Step, ...]:

@@ -13,36 +13,39 @@ from tracestat.store import Trace
 
 
 def sessions_of(
-    trace: Trace, human_gap: HumanGap, block: int | None = None, *, accumulates: bool = False
+    trace: Trace, human_gap: HumanGap, block: int | None = None, *, context: str = "cut", where: str | None = None
 ) -> list[Session]:
     """Give the sessions whose tokens are all known, with whole durations and the human part by the rule.
 
-    ``accumulates``: as a consumer sees them that can only add to a context: a prompt is at least the prompt before, its
-    output and one token.
+    ``context`` is what a consumer makes of one that shrinks: ``cut`` (the prefix that the row names is kept), ``grows``
+    (it cannot: a prompt is at least the prompt before, its output and one token), ``reset`` (the same, but where it
+    shrinks by more than the prefix it could keep, all of it is new).
     """
-    frame, _ = session_sequence(trace)
+    frame, _ = session_sequence(trace, by=None, where=where)
     frame = with_pauses(frame, human_gap)
     found: list[Session] = []
     for (session,), rows in frame.group_by(["session_pk"], maintain_order=True):
         columns = rows.select("prefix_tokens", "append_tokens", "output_tokens", "tool_seconds", "human_after_seconds")
         if columns.null_count().sum_horizontal().item():
             continue
-        found.append(Session(str(session), _steps(columns, block, accumulates)))
+        found.append(Session(str(session), _steps(columns, block, context)))
     return found
 
 
-def _steps(rows: pl.DataFrame, block: int | None, accumulates: bool) -> tuple[Step, ...]:
+def _steps(rows: pl.DataFrame, block: int | None, shrinking: str) -> tuple[Step, ...]:
     steps: list[Step] = []
-    before = 0.0
+    before, recorded = 0.0, 0
     for prefix, append, output, tool, human in rows.iter_rows():
         earlier = steps[-1] if steps else None
         context = earlier.prompt + earlier.output if earlier else 0
         prompt = max(1, prefix + append)
-        if accumulates and earlier:
-            prompt = max(prompt, context + 1)
-            prefix = context
         # a prefix that the session cannot have is prompt, but not cached: it is new to a server that replays the file
-        cached = min(prefix, context, prompt)
+        cached = min(prefix, recorded, prompt)
+        recorded = prompt + max(1, output)
+        if earlier and shrinking == "reset" and context - prompt > cached:
+            cached = 0
+        elif earlier and shrinking != "cut":
+            prompt, cached = max(prompt, context + 1), context
         shared = min(cached, earlier.prompt) // block if earlier and block else 0
         steps.append(
             Step(

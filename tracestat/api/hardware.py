@@ -200,8 +200,8 @@ def estimate_hardware(
     -------
     Hardware
         ``estimate`` is set; every number is an estimate within a factor of two. Against the fitted RTX 4090 set, the
-        one machine that could be compared, no number is off by more than a factor of 1.35; native loads, stores, o and the fixed
-        load follow that machine, so that for them this is no independent check.
+        one machine that could be compared, no number is off by more than a factor of 1.35; native loads, stores, o
+        and the fixed load follow that machine, so that for them this is no independent check.
 
     Raises
     ------

@@ -291,8 +291,8 @@ def _notes(card: Card, model: Geometry, serving: Serving) -> tuple[str, ...]:
     factors = ", ".join(f"{name} {value:g}" for name, value in EFFICIENCY.items())
     notes = [
         "nothing here was measured: public figures and the geometry of the model, each good to a factor of two at best",
-        "against the one machine that was measured, an RTX 4090 with Llama-3.1-8B, off by a factor of 1.35 at most; that is "
-        "no independent check of native loads, stores, o and the fixed load, which follow that machine",
+        "against the one machine that was measured, an RTX 4090 with Llama-3.1-8B, off by a factor of 1.35 at most; "
+        "that is no independent check of native loads, stores, o and the fixed load, which follow that machine",
         f"part of the public figure that is assumed to be reached: {factors}",
         f"figures of the card: {card.source}; as of {card.as_of}",
     ]

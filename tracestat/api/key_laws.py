@@ -17,6 +17,7 @@ from tracestat.api.key_curves import Shrunk, shrunk_curves
 from tracestat.api.laws import counts_of, grid_of
 from tracestat.api.residual import CURVE_AT, ELAPSED, ENOUGH_ROWS, WINDOW, points_of
 from tracestat.durations import Clock, Rows, Selection, Unit, curve_counts, curve_influence, select
+from tracestat.durations.deadlines import status_rows
 from tracestat.durations.key_laws import key_atoms, key_rows
 from tracestat.durations.laws import law_cells
 from tracestat.durations.residual import residual_cells
@@ -51,8 +52,9 @@ __all__ = ["MIN_ROWS", "key_laws"]
 
 MIN_ROWS = 20
 _LAW_DRAWS = 2_000
-_FEW_ROWS = "{n} rows, {min_n} needed: counts and hazard bins only"
+_FEW_ROWS = "{rows}, {min_n} needed: counts and hazard bins only"
 _FEW_AT_RISK = "residual life: from {elapsed:g} s on fewer than {rows} rows at risk"
+_UNTOLD = "{providers}: no call says how it ended, so point masses at limits are not known"
 _LATE = "curves, residual life and laws take them to last longer than they did"
 
 Key = tuple[Any, ...]
@@ -134,9 +136,19 @@ def key_laws(
     if progress is not None:
         progress(len(LEVELS), len(LEVELS))
     excluded = excluded_of(opened, selection)
-    notes = [*excluded.notes, *between_notes(opened, replace(selection, keys=LEVELS[:1]), _LATE)]
+    by_provider = replace(selection, keys=LEVELS[:1])
+    notes = [*excluded.notes, *between_notes(opened, by_provider, _LATE), *_untold(opened, by_provider)]
     head = head_of(opened, selection, "key_laws", seed=seed, excluded=excluded.counts, notes=notes)
     return KeyLaws(head, tuple(done.values()))
+
+
+def _untold(trace: Trace, selection: Selection) -> list[str]:
+    """Name the providers whose calls do not say that a limit ended them; a command outlives limits."""
+    if selection.unit == "command":
+        return []
+    told = status_rows(trace, selection)
+    silent = told.filter(~told["tells"])["provider_of"].unique().to_list()
+    return [_UNTOLD.format(providers=", ".join(sorted(map(str, silent))))] if silent else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +205,7 @@ class _Level:
             steps = one.steps
             notes: list[str] = []
             if key not in enough:
-                notes.append(_FEW_ROWS.format(n=one.n, min_n=self.min_n))
+                notes.append(_FEW_ROWS.format(rows="1 row" if one.n == 1 else f"{one.n:,} rows", min_n=self.min_n))
             found, more = quantiles.get(key, (dict.fromkeys((f"{q:g}" for q in QUANTILES), NOT_AVAILABLE), []))
             points, few = residual.get(key, ((), []))
             law, none = fitted.get(key, ((), []))

@@ -274,7 +274,7 @@ def test_the_waits_of_the_real_trace_add_up_to_the_stores(real_trace: Path, tmp_
         frame = with_pauses(session_sequence(trace)[0], parse_human_gap("cap:60"))
         for form in NAMES:
             if form in ("dynamo-agentic-mooncake", "kv-cache-tester"):
-                few = export(trace, tmp_path / form, form, sessions=15, seed=4)  # all would be 380 MB
+                few = export(trace, tmp_path / form, form, sessions=6, seed=4)  # all would be 380 MB
                 assert sum(waits(few)) == pytest.approx((few.counts.tool_us + few.counts.human_us) / 1e6, rel=1e-12)
                 continue
             written = export(trace, tmp_path / form, form)

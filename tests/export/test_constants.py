@@ -236,6 +236,29 @@ def test_it_agrees_with_the_commands(small: Path, made: tuple[Constants, Path]) 
     assert workload.excluded == dict(tracestat.survival_curve(trace).head.excluded)
 
 
+def test_what_a_hold_returns_is_counted_among_the_pauses_of_the_key(small: Path, made: tuple[Constants, Path]) -> None:
+    trace, workload = tracestat.open(small), made[0].workload
+    assert workload is not None
+    tracestat.survival_curve(trace)  # points the view at pauses by the wall clock
+    rows = trace.run("SELECT * FROM durations WHERE excluded IS NULL AND row_kind = 'tool'")
+    checked = 0
+    for key in workload.keys:
+        own = rows
+        for level in LEVELS[: LEVELS.index(key.level) + 1]:
+            own = own.filter(own[level].eq_missing(key.key[level]))
+        assert own.height == key.n
+        sample = np.maximum(own["seconds"].to_numpy(), 0)
+        for hold in key.holds:
+            if hold.tau == 0:
+                assert hold.returned.value is None
+            elif key.n_censored == 0:
+                assert hold.returned.value == pytest.approx(np.mean(sample <= hold.tau), abs=1e-12)
+                low, high = hold.returned.low, hold.returned.high
+                assert low is None or high is None or low <= hold.returned.value <= high
+                checked += 1
+    assert checked > 100
+
+
 def test_the_file_keeps_to_its_schema(made: tuple[Constants, Path], document: dict[str, Any]) -> None:
     assert wrong("constants", document) == []
     for path in (("workload", "keys", 0, "holds", 0, "tau"), ("derived", "pool_gb"), ("workload", "grid")):
@@ -291,6 +314,7 @@ BROKEN: list[tuple[str, Change, str]] = [
         lambda d: d["workload"]["keys"][0]["holds"][0].update(tau=-1.0, mean_hold=-2.0),
         "holds[0].tau is neg",
     ),
+    ("returns", lambda d: d["workload"]["keys"][0]["holds"][5]["returned"].update(value=1.5), "holds[5].returned lies"),
     ("other benefit", lambda d: d["workload"]["keys"][0]["holds"][0].update(benefit=3.3), "other benefits"),
     ("negative count", lambda d: d["workload"]["keys"][0].update(n=-1), "workload.keys[0].n is negative"),
     ("counts that differ", lambda d: d["workload"]["keys"][0].update(n=5), "not the sum"),
@@ -551,6 +575,6 @@ def test_holds_of_the_real_trace_are_those_of_its_pauses(real_trace: Path, tmp_p
                 # on a stretch of the grid pauses may all end late, or all early
                 assert coarse.worth <= best.value + (step - 1) * best.mean_hold + 2e-3
                 assert coarse.worth >= best.value - (step - 1) * best.tau - 2e-3
-            assert coarse.pin_share == pytest.approx(np.mean(sample <= coarse.tau), abs=0.02)
+                assert coarse.pin_share == pytest.approx(np.mean(sample <= coarse.tau), abs=0.02)
         checked += 1
     assert checked >= 2

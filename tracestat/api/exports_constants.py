@@ -14,6 +14,7 @@ import numpy as np
 
 import tracestat
 from tracestat.api.common import Progress, TraceLike, as_trace, sorted_groups, split_by_key
+from tracestat.api.curves import curve_of
 from tracestat.api.deadlines import deadlines
 from tracestat.api.forecasts import load_forecast
 from tracestat.api.key_laws import key_laws
@@ -24,19 +25,21 @@ from tracestat.constants import (
     Constants,
     ForecastFile,
     HumanPart,
+    KeyConstants,
     Origin,
     Programs,
     TurnPoint,
     Workload,
 )
-from tracestat.durations import select, summary_shares
+from tracestat.durations import curve_counts, curve_influence, select, summary_shares
 from tracestat.durations.lateness import key_lateness
 from tracestat.errors import UsageError
 from tracestat.export.attribution import attribution_of
-from tracestat.export.constants import Late, constants_of_keys, write_constants
+from tracestat.export.constants import Late, constants_of_keys, with_returned, write_constants
 from tracestat.hardware import DEFAULT_HARDWARE, Hardware, load_hardware
 from tracestat.results import NOT_AVAILABLE, Interval
-from tracestat.results.key_laws import LAW_GRID
+from tracestat.results.key_laws import LAW_GRID, LEVELS
+from tracestat.survival.clustered import VARIANCE_AT
 
 if TYPE_CHECKING:
     import polars as pl
@@ -210,6 +213,7 @@ def _workload(
     laws = key_laws(trace, unit="pause", laws=False, seed=seed, **sessions)
     progress(2, _PARTS)
     keys, left_out = constants_of_keys(laws.laws, benefits, _lateness(trace, sessions), min_n)
+    keys = _measured(trace, sessions, keys)
     progress(3, _PARTS)
     human = _human(trace, sessions)
     progress(4, _PARTS)
@@ -268,6 +272,23 @@ def _lateness(trace: Trace, sessions: dict[str, Any]) -> Late:
     selection = select(trace, unit="pause", by="provider", **sessions)
     rows = key_lateness(trace, selection).iter_rows(named=True)
     return {(row["provider"], row["kind"], row["limit_seconds"]): row["late_seconds"] for row in rows}
+
+
+def _measured(trace: Trace, sessions: dict[str, Any], keys: tuple[KeyConstants, ...]) -> tuple[KeyConstants, ...]:
+    """Add to each hold the share of the key's own pauses that end within it, by session and by developer."""
+    made: dict[tuple[Any, ...], KeyConstants] = {}
+    for depth, level in enumerate(LEVELS, 1):
+        of_level = {tuple(key.key.values())[:depth]: key for key in keys if key.level == level}
+        if not of_level:
+            continue
+        selection = select(trace, unit="pause", by=LEVELS[:depth], **sessions)
+        counts = split_by_key(curve_counts(trace, selection), selection)
+        influence = split_by_key(curve_influence(trace, selection, VARIANCE_AT), selection)
+        made |= {
+            (level, *key): with_returned(one, curve_of(counts[key], influence[key]).within)
+            for key, one in of_level.items()
+        }
+    return tuple(made[key.level, *tuple(key.key.values())[: LEVELS.index(key.level) + 1]] for key in keys)
 
 
 def _human(trace: Trace, sessions: dict[str, Any]) -> tuple[HumanPart, ...]:

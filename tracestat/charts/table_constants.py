@@ -88,6 +88,9 @@ def _holds(workload: Workload, provider: str | None, constants: Constants) -> Ta
         "time really held; returned: share of the pauses that return during the latter's hold",
         "holds are decisions on estimated laws, and have no interval",
     ]
+    found = next((hold.returned for key in keys for hold in key.holds if hold.returned.method), None)
+    if found is not None:
+        notes.append(f"bounds: {100 * found.level:g} % interval of that share, in percent ({found.method})")
     borrowed = [_name(key) for key in keys if key.law_from != "own"]
     if borrowed:
         notes.append(f"no more than 100 pauses: {', '.join(borrowed)} by the law of all tools, as Continuum has it")
@@ -113,7 +116,10 @@ def _rows(key: KeyConstants, benefits: Sequence[float]) -> Iterator[tuple[str, .
     for i, (rule, name) in enumerate(_RULES.items()):
         cells = [_tau(by_rule[rule].get(benefit)) for benefit in benefits]
         yield (_name(key) if i == 0 else "", count(key.n) if i == 0 else "", name, *cells)
-    yield ("", "", "returned", *(_returned(by_rule["hazard"].get(benefit)) for benefit in benefits))
+    last = [by_rule["hazard"].get(benefit) for benefit in benefits]
+    yield ("", "", "returned", *(_returned(hold) for hold in last))
+    if any(hold is not None and hold.returned.low is not None for hold in last):
+        yield ("", "", "bounds", *(_bounds(hold) for hold in last))
 
 
 def _tau(hold: HoldFor | None) -> str:
@@ -121,7 +127,14 @@ def _tau(hold: HoldFor | None) -> str:
 
 
 def _returned(hold: HoldFor | None) -> str:
-    return MISSING if hold is None or hold.tau == 0 else percent(hold.pin_share)
+    return MISSING if hold is None else percent(hold.returned.value)
+
+
+def _bounds(hold: HoldFor | None) -> str:
+    """Write the bounds of a share in whole percents: the table has no room for more."""
+    if hold is None or hold.returned.low is None or hold.returned.high is None:
+        return MISSING
+    return f"{100 * hold.returned.low:.0f}-{100 * hold.returned.high:.0f}"
 
 
 def _said(keys: Sequence[KeyConstants], constants: Constants) -> Iterator[str]:

@@ -268,6 +268,8 @@ def _wrong_key(key: KeyConstants, n_times: int, benefits: tuple[float, ...]) -> 
             return f"holds[{i}] lasts longer than it may, or less than 0 s"
         if not 0 <= hold.pin_share <= 1:
             return f"holds[{i}].pin_share lies outside 0 to 1"
+        if not _share(hold.returned):
+            return f"holds[{i}].returned lies outside 0 to 1"
     if key.pays_from is not None and not 0 <= key.pays_from < _ENDLESS:
         return "pays_from is negative or not finite"
     return None

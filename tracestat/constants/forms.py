@@ -114,11 +114,13 @@ class HoldFor:
     tau : float
         Hold at most so many seconds.
     pin_share : float
-        Share of the pauses that return during it.
+        Share of the pauses that return during it, by the law of the rule.
     mean_hold : float
-        Seconds that it lasts on average.
+        Seconds that it lasts on average, by that law.
     worth : float
         Seconds of holding per pause that it gains by the rule's own account.
+    returned : Interval
+        Share of the key's own pauses that end within ``tau``, whatever the law; without a value where there is no hold.
     """
 
     rule: Literal["continuum", "hazard", "continuum_shrunken", "hazard_shrunken"]
@@ -127,6 +129,7 @@ class HoldFor:
     pin_share: float
     mean_hold: float
     worth: float
+    returned: Interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

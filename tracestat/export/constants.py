@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,10 +29,10 @@ from tracestat.policy import (
     paper_source,
 )
 from tracestat.replacing import replacing
-from tracestat.results import Json
+from tracestat.results import NOT_AVAILABLE, Interval, Json
 from tracestat.results.key_laws import LAW_GRID, LEVELS, KeyLaw
 
-__all__ = ["ENDINGS", "Late", "constants_of_keys", "constants_text", "write_constants"]
+__all__ = ["ENDINGS", "Late", "constants_of_keys", "constants_text", "with_returned", "write_constants"]
 
 ENDINGS: Final = (".json",)
 # lateness per (provider, kind, limit)
@@ -145,7 +146,22 @@ def _row(rule: Any, benefit: float, hold: Hold) -> HoldFor:
         pin_share=hold.pin_share,
         mean_hold=min(hold.mean_hold, hold.tau),
         worth=hold.value,
+        returned=NOT_AVAILABLE,
     )
+
+
+def with_returned(key: KeyConstants, within: Callable[[list[float]], list[Interval]]) -> KeyConstants:
+    """Say of each hold of a key what share of its own pauses ends within it.
+
+    Parameters
+    ----------
+    key : KeyConstants
+    within : callable
+        Gives P(T <= t) with its bounds for times above 0.
+    """
+    times = sorted({hold.tau for hold in key.holds if hold.tau > 0})
+    found = dict(zip(times, within(times), strict=True)) if times else {}
+    return replace(key, holds=tuple(replace(hold, returned=found.get(hold.tau, NOT_AVAILABLE)) for hold in key.holds))
 
 
 def write_constants(constants: Constants, path: Path) -> Constants:

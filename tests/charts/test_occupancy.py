@@ -108,7 +108,9 @@ def test_tables_fit_a_terminal_and_say_all() -> None:
     ):
         assert said in words, said
     # the rows of a key stand beside each other
-    assert text.index("claude / tool") < text.index("claude / human") < text.index("claude / all")
+    lines = [line.split()[:2] for line in text.splitlines()]
+    first = lines.index(["claude", "tool"])
+    assert lines[first : first + 3] == [["claude", "tool"], ["claude", "human"], ["claude", "all"]]
 
 
 def test_choices_are_said() -> None:
@@ -174,5 +176,22 @@ def test_marks_of_the_pool_keep_apart() -> None:
 def test_words() -> None:
     one = group({"rows": "all"})
     assert "0.26 s (tool) and 95 s (human)" in sentence(one)
-    assert [g.key["rows"] for g in beside([one, group({"rows": "tool"})])] == ["tool", "all"]
+    other = group({"rows": "tool"})
+    # a key that is shown is shown whole
+    assert beside([one], [one, other]) == [other, one]
     assert gigabytes(None) == "-"
+
+
+def test_many_agents_fit_a_terminal() -> None:
+    many = [
+        group({"provider": name, "rows": rows}, 41_234.0) for name in ("claude", "codex") for rows in ("tool", "all")
+    ]
+    text = to_text(tables_of(result([], groups=tuple(many), agents=100_000)), width=80)
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert "41.2 k [24.7, 57.7]" in text
+    assert "claude  tool" in text
+
+
+def test_a_cut_table_keeps_keys_whole() -> None:
+    text = to_text(tables_of(result([f"p{i}" for i in range(9)]), top=4), width=80)
+    assert "6 of 27 groups; --top 27 shows all" in text

@@ -37,7 +37,7 @@ def draw_occupancy(result: OccupancyResult) -> alt.TopLevelMixin:
 
     head = result.head
     title = f"Tokens held by paused caches, {by_words(head)}"
-    usable = [g for g in beside(result.groups) if g.curve and g.key["rows"] != "human"]
+    usable = [g for g in beside(result.groups, result.groups) if g.curve and g.key["rows"] != "human"]
     groups = usable[:_MOST]
     lines = how_made(result)
     if len(groups) < len(usable):

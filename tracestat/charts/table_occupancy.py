@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tracestat.charts.captions import by_words, group_notes, headline_method, in_words, made, name_of, titled
+from tracestat.charts.captions import by_words, cut_line, group_notes, headline_method, in_words, made, name_of, titled
 from tracestat.charts.table import Column, Table, label_column
 from tracestat.charts.words import MISSING, bounds, count, counted, percent, percent_interval, plain, seconds
 from tracestat.results import Head, HeldByClass, HeldCache, Interval, OccupancyGroup, OccupancyResult
@@ -34,10 +34,11 @@ def occupancy_tables(result: OccupancyResult, groups: Sequence[OccupancyGroup], 
     """Give the tables of the chosen groups."""
     head = result.head
     title = titled(f"Paused caches of {counted(result.agents, 'agent')}, {by_words(head)}", head)
-    caption = (*how_made(result), *([cut] if cut else []))
+    groups = beside(groups, result.groups)
+    left = cut_line(len(groups), len(result.groups), "groups") if cut else None
+    caption = (*how_made(result), *([left] if left else []))
     if not groups:
         return [Table(title, caption=(*caption, "no groups: no sessions are left"), notes=head.notes)]
-    groups = beside(groups)
     known = [group for group in groups if group.paused.mean.value is not None]
     tables = [_paused(groups, title, caption)]
     if known:
@@ -54,13 +55,23 @@ def occupancy_tables(result: OccupancyResult, groups: Sequence[OccupancyGroup], 
     return tables
 
 
-def beside(groups: Sequence[OccupancyGroup]) -> list[OccupancyGroup]:
-    """Put the groups of one key beside each other, in the order of their first: tool, human, all."""
-    keys: dict[str, list[OccupancyGroup]] = {}
+def beside(shown: Sequence[OccupancyGroup], groups: Sequence[OccupancyGroup]) -> list[OccupancyGroup]:
+    """Give all groups of the keys that are shown, in the order of their first: tool, human, all."""
+    keys: dict[str, list[OccupancyGroup]] = {name_of(group, without="rows"): [] for group in shown}
     for group in groups:
-        keys.setdefault(name_of(group, without="rows"), []).append(group)
+        name = name_of(group, without="rows")
+        if name in keys:
+            keys[name].append(group)
     order = ("tool", "human", "all")
     return [group for some in keys.values() for group in sorted(some, key=lambda g: order.index(g.key["rows"]))]
+
+
+def _labels() -> tuple[Column, Column]:
+    return label_column(), Column("waits", "left")
+
+
+def _names(group: OccupancyGroup) -> tuple[str, str]:
+    return name_of(group, without="rows") if len(group.key) > 1 else "", str(group.key["rows"])
 
 
 def how_made(result: OccupancyResult) -> list[str]:
@@ -135,10 +146,12 @@ def agents_interval(item: Interval) -> str:
     >>> agents_interval(Interval(3.684, 1.42, 10.15)), agents_interval(Interval(8.0, 5.0, 16.0))
     ('3.7 [1.4, 10]', '8 [5, 16]')
     """
-    return _interval(item, _agents)
+    return _interval(item, _agents) if (item.value or 0) < 9_999.5 else _tokens_interval(item)
 
 
 def _agents(value: float) -> str:
+    if value >= 9_999.5:
+        return tokens(value)
     if value == round(value) or value >= 9.95:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 0.095 else f"{value:.1g}"
@@ -190,7 +203,7 @@ def sentence(group: OccupancyGroup) -> str:
 
 def _paused(groups: Sequence[OccupancyGroup], title: str, caption: Sequence[str]) -> Table:
     columns = (
-        label_column(),
+        *_labels(),
         Column("pauses"),
         Column("sessions"),
         Column("devel-\nopers"),
@@ -200,7 +213,7 @@ def _paused(groups: Sequence[OccupancyGroup], title: str, caption: Sequence[str]
     )
     rows = tuple(
         (
-            name_of(g),
+            *_names(g),
             count(g.n),
             count(g.n_sessions),
             count(g.n_developers),
@@ -217,14 +230,14 @@ def _paused(groups: Sequence[OccupancyGroup], title: str, caption: Sequence[str]
 
 def _held(groups: Sequence[OccupancyGroup], title: str) -> Table:
     columns = (
-        label_column(),
+        *_labels(),
         Column("mean", "left"),
         Column("half the time\nat most", "left"),
         Column("99 % of the time\nat most", "left"),
     )
     rows = tuple(
         (
-            name_of(g),
+            *_names(g),
             _tokens_interval(g.tokens.mean),
             _tokens_interval(g.tokens.p50),
             _tokens_interval(g.tokens.p99),
@@ -238,14 +251,14 @@ def _held(groups: Sequence[OccupancyGroup], title: str) -> Table:
 
 def _tier(groups: Sequence[OccupancyGroup], result: OccupancyResult, title: str) -> Table:
     columns = (
-        label_column(),
+        *_labels(),
         Column("size", "left"),
         Column("times the pool", "left"),
         Column("beyond the pool", "left"),
     )
     rows = tuple(
         (
-            name_of(g),
+            *_names(g),
             _gigabytes_interval(g.tier_for_p99.bytes),
             times(g.tier_for_p99.times_pool),
             _gigabytes_interval(g.tier_for_p99.excess),
@@ -258,7 +271,7 @@ def _tier(groups: Sequence[OccupancyGroup], result: OccupancyResult, title: str)
 
 def _tail(groups: Sequence[OccupancyGroup], head: Head) -> list[Table]:
     columns = (
-        label_column(),
+        *_labels(),
         Column("as recorded", "left"),
         Column("if median", "left"),
         Column("if mean", "left"),
@@ -267,7 +280,7 @@ def _tail(groups: Sequence[OccupancyGroup], head: Head) -> list[Table]:
 
     def row(group: OccupancyGroup, write: Callable[[OccupancyGroup | HeldCache], str]) -> tuple[str, ...]:
         others = (group.if_median, group.if_mean, group.without_human)
-        return (name_of(group), write(group), *(MISSING if held is None else write(held) for held in others))
+        return (*_names(group), write(group), *(MISSING if held is None else write(held) for held in others))
 
     paused = tuple(row(g, lambda held: agents_interval(held.paused.mean)) for g in groups)
     size = tuple(row(g, lambda held: _whole_gigabytes(held.bytes.p99)) for g in groups)
@@ -328,8 +341,8 @@ def _class_row(item: HeldByClass) -> tuple[str, ...]:
 
 def _bursts(groups: Sequence[OccupancyGroup], title: str) -> Table:
     windows = groups[0].bursts
-    columns = (label_column(), *(Column(f"within {b.window:g} s", "left") for b in windows))
-    rows = tuple((name_of(g), *(times(b.ratio) for b in g.bursts)) for g in groups)
+    columns = (*_labels(), *(Column(f"within {b.window:g} s", "left") for b in windows))
+    rows = tuple((*_names(g), *(times(b.ratio) for b in g.bursts)) for g in groups)
     notes = [
         "variance over mean of the number of returns: 1 were they independent of each other (Poisson), above it they "
         "come in bursts; the same for any number of independent agents"

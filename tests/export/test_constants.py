@@ -202,6 +202,15 @@ def test_a_workload_comes_back_to_the_bit(made: tuple[Constants, Path], tmp_path
     assert (tmp_path / "again.json").read_bytes() == made[1].read_bytes()
 
 
+def test_a_file_of_many_keys_is_still_a_file_of_hardware(document: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(document) + " " * (5 << 20), encoding="utf-8")
+    assert load_hardware(path) == tracestat.load_constants(path).hardware
+    (tmp_path / "c.toml").write_text(" " * (5 << 20), encoding="utf-8")
+    with pytest.raises(TracestatError, match="over 4 MiB"):
+        load_hardware(tmp_path / "c.toml")
+
+
 def test_equal_input_gives_equal_bytes_in_another_process(
     small: Path, made: tuple[Constants, Path], tmp_path: Path
 ) -> None:

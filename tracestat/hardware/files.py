@@ -19,7 +19,8 @@ __all__ = ["DEFAULT_HARDWARE", "hardware_from_dict", "hardware_ids", "load_hardw
 
 DEFAULT_HARDWARE = "rtx4090-llama3.1-8b-fp8"
 _KINDS_OF_SOURCE = ("measured", "fit", "public", "computed", "choice", "estimate")
-_LARGEST_FILE = 1 << 22
+# MiB; constants of a whole workload (.json) hold the curves of thousands of keys
+_LARGEST_FILE = {True: 4, False: 1024}
 # keys of each table; the residuals and coefficients of a written file follow from the rest and are not read
 _TOP = {"schema", "hardware", *TEXTS, "step", "load", "store", "link", "estimate", "notes", "fit", "provenance"}
 _DERIVED = {"prefill_coefficients"}
@@ -79,11 +80,14 @@ def load_hardware(name: str | Path = DEFAULT_HARDWARE) -> Hardware:
 
 def _read(path: Path) -> Mapping[str, Any]:
     where = f"hardware {path.name}"
+    is_toml = path.name.lower().endswith(".toml")
     try:
-        if path.stat().st_size > _LARGEST_FILE:
-            raise TracestatError(f"{where}: over 4 MiB, which no hardware file is; name another file")
+        if path.stat().st_size > _LARGEST_FILE[is_toml] << 20:
+            raise TracestatError(
+                f"{where}: over {_LARGEST_FILE[is_toml]:,} MiB, which no hardware file is; name another file"
+            )
         text = path.read_text(encoding="utf-8")
-        data = tomllib.loads(text) if path.name.lower().endswith(".toml") else json.loads(text)
+        data = tomllib.loads(text) if is_toml else json.loads(text)
     except OSError as error:
         raise TracestatError(f"{where}: cannot be read ({error.strerror}); check the name") from None
     except UnicodeDecodeError:

@@ -95,7 +95,10 @@ _cache.command("list", epilog=_example("cache list --json"))(list_command)
 _cache.command("clear", epilog=_example("cache clear"))(clear_command)
 app.add_typer(_cache, name="cache")
 
-_export = typer.Typer(help="Traces for other tools.", epilog=_example("export tracelab trace.duckdb -o trace.jsonl.gz"))
+_export = typer.Typer(
+    help="A trace, its sessions or its laws as files for other tools.",
+    epilog=_example("export tracelab trace.duckdb -o trace.jsonl.gz"),
+)
 _export.command("tracelab", epilog=_example("export tracelab trace.duckdb -o trace.jsonl.gz"))(tracelab_command)
 _export.command("durations", epilog=_example("export durations trace.duckdb -o durations.parquet"))(durations_command)
 _export.command("replay", epilog=_example("export replay trace.duckdb --format aiperf-mooncake -o replay.jsonl"))(

@@ -67,11 +67,24 @@ def test_order_names_and_clusters_do_not_change_it() -> None:
     pooled = return_sums(session, at, length, 10.0, np.arange(40) // 8)
     assert dispersion(pooled)[0] == pytest.approx(value, rel=1e-12)
     assert dispersion(pooled, np.full((1, 5), 3.0))[0] == pytest.approx(value, rel=1e-12)
-    interval = burst_interval(pooled, draws=100)
+    interval = burst_interval(pooled)
     assert interval is not None
-    assert interval == burst_interval(pooled, draws=100)
+    assert interval == burst_interval(pooled)
     assert interval.low is not None
     assert interval.low < value < (interval.high or 0)
+
+
+def test_many_sessions_are_left_out_in_groups() -> None:
+    rng = np.random.default_rng(8)
+    n = 2_500
+    length, session = rng.exponential(30, n) + 1, np.repeat(np.arange(n), 4)
+    sums = return_sums(session, rng.uniform(0, 1, 4 * n) * length[session], length, 10.0)
+    single = dispersion(sums, 1 - np.eye(n))
+    value = float(dispersion(sums)[0])
+    interval = burst_interval(sums)
+    assert interval is not None
+    assert (interval.value, interval.n_clusters) == (value, 1_000)
+    assert interval.se == pytest.approx(float(np.sqrt((n - 1) / n * np.sum((single - value) ** 2))), rel=0.15)
 
 
 def test_no_returns() -> None:

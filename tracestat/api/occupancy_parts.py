@@ -313,11 +313,7 @@ def bursts(sessions: Sessions, rows: str, how: Estimating) -> tuple[BurstOfRetur
     out = []
     for window in WINDOWS:
         found = [
-            burst_interval(
-                return_sums(sessions.session[wanted], at[wanted], length, window, cluster),
-                draws=how.draws,
-                seed=how.seed,
-            )
+            burst_interval(return_sums(sessions.session[wanted], at[wanted], length, window, cluster))
             for cluster in sessions.clusterings
         ]
         rate = np.count_nonzero(wanted) / float(length.sum())

@@ -138,9 +138,14 @@ def _told(group: OccupancyGroup) -> Sequence[str]:
         f"{counted(group.n, 'pause')} of {counted(group.n_sessions, 'session')}, "
         f"{counted(group.n_developers, 'developer')}",
         f"{count(group.agents)} agents: {agents_interval(group.paused.mean)} paused on average; 99 % of the time "
-        f"at most {tokens(group.tokens.p99.value)} tokens = {gigabytes(tier.bytes.value)} = "
+        f"at most {_unbroken(tokens(group.tokens.p99.value))} tokens = {gigabytes(tier.bytes.value)} = "
         f"{times(tier.times_pool)} pools",
     ]
+
+
+def _unbroken(text: str) -> str:
+    """Keep a number and its unit on one line."""
+    return text.replace(" ", "\u00a0")
 
 
 def _rows(group: OccupancyGroup) -> list[Mapping[str, Any]]:

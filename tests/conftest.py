@@ -43,6 +43,16 @@ def real_trace() -> Path:
     return corpus_path("real_trace.jsonl.gz")
 
 
+@pytest.fixture(scope="session")
+def sample_profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the profile of the bundled sample, under a licence and attribution of its own."""
+    import tracestat
+
+    path = tmp_path_factory.mktemp("profile") / "sample.json"
+    tracestat.export_profile(tracestat.open(), path, licence="Apache-2.0", attribution="nobody")
+    return path
+
+
 @pytest.fixture
 def store_of(tmp_path: Path) -> Iterator[Callable[[Iterable[Mapping[str, Any]]], Any]]:
     """Give a function that makes an open trace of rows."""

@@ -11,7 +11,7 @@ from tracestat.api.key_laws import key_laws
 from tracestat.api.memoryfulness import memoryfulness
 from tracestat.durations.sequence import session_sequence
 from tracestat.export.attribution import Attribution, attribution_of
-from tracestat.export.profile import profile_of, programs_of, write_profile
+from tracestat.export.profile import check_ending, profile_of, programs_of, write_profile
 from tracestat.export.profile_sessions import provider_sessions, recorded, with_states
 from tracestat.fetch import RELEASES
 from tracestat.queries import query_text
@@ -109,6 +109,8 @@ def export_profile(
     """
     from tracestat.results.profile import QUANTILE_LEVELS
 
+    target = Path(path)
+    check_ending(target)
     opened = as_trace(trace)
     about = attribution_of(opened, _CHANGES, licence=licence, attribution=attribution)
     steps, _ = session_sequence(opened, by="provider", where=where, since=since, until=until, tz=tz)
@@ -140,7 +142,6 @@ def export_profile(
         levels=QUANTILE_LEVELS,
         notes=[] if steps.height else ["no sessions: there is nothing to draw from"],
     )
-    target = Path(path)
     write_profile(profile, target)
     return ProfileExport(target, profile, about)
 

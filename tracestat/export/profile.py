@@ -29,7 +29,7 @@ from tracestat.results.profile import (
 )
 from tracestat.survival.headline import ENOUGH_CLUSTERS
 
-__all__ = ["ENDINGS", "key_of_law", "profile_of", "programs_of", "write_profile"]
+__all__ = ["ENDINGS", "check_ending", "key_of_law", "profile_of", "programs_of", "write_profile"]
 
 ENDINGS: Final = (".json",)
 # the names of the schema, which has two more keys than the laws tell apart
@@ -192,6 +192,17 @@ def programs_of(by_provider: MemoryfulnessResult, pooled: MemoryfulnessResult) -
     )
 
 
+def check_ending(path: Path) -> None:
+    """Refuse another ending than ``.json``, before anything is computed.
+
+    Raises
+    ------
+    UsageError
+    """
+    if not path.name.lower().endswith(ENDINGS):
+        raise UsageError(f"{path.name}: the name must end in .json")
+
+
 def write_profile(profile: Profile, path: Path) -> None:
     """Write the document; what was there is replaced once the new file is complete.
 
@@ -202,8 +213,7 @@ def write_profile(profile: Profile, path: Path) -> None:
     TracestatError
         The file cannot be written.
     """
-    if not path.name.lower().endswith(ENDINGS):
-        raise UsageError(f"{path.name}: the name must end in .json")
+    check_ending(path)
     body = profile.to_bytes()
     with replacing(path) as beside:
         beside.write_bytes(body)

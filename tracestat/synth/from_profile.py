@@ -54,16 +54,22 @@ class _Seen:
     """Values of what is compared, in the order of writing."""
 
     values: dict[str, list[float]] = field(default_factory=dict)
+    sessions: dict[str, list[int]] = field(default_factory=dict)
     finished: dict[str, list[int]] = field(default_factory=lambda: {"session": [], "request": []})
     rounds: int = 0
     calls: int = 0
     beyond: int = 0
+    session: int = -1
 
     def add(self, name: str, value: float) -> None:
         self.values.setdefault(name, []).append(value)
+        self.sessions.setdefault(name, []).append(self.session)
 
-    def arrays(self) -> dict[str, Floats]:
-        return {name: np.array(values, dtype=np.float64) for name, values in self.values.items()}
+    def arrays(self) -> dict[str, tuple[Floats, NDArray[np.intp]]]:
+        return {
+            name: (np.array(values, dtype=np.float64), np.array(self.sessions[name], dtype=np.intp))
+            for name, values in self.values.items()
+        }
 
 
 class _Part:
@@ -135,7 +141,7 @@ def write_from_profile(
     developers = min(sessions, max(1, min(52, sessions // 25)))
     seen: dict[str, _Seen] = {}
     numbers, done = count(), count(1)
-    lines: list[str] = []
+    lines: list[bytes] = []
     size = 0
     for part, some in zip(parts, shares, strict=True):
         ready = _Part(part, profile.sessions.levels, keys)
@@ -148,12 +154,12 @@ def write_from_profile(
                 lines.append(drawn_row(whose, step))
                 size += len(lines[-1])
                 if size > _TEXT_BYTES:
-                    write(("\n".join(lines) + "\n").encode())
+                    write(b"\n".join(lines) + b"\n")
                     lines, size = [], 0
             if progress is not None:
                 progress(next(done), sessions)
     if lines:
-        write(("\n".join(lines) + "\n").encode())
+        write(b"\n".join(lines) + b"\n")
     beyond = sum(of.beyond for of in seen.values())
     return ProfileTruth(
         file=file,
@@ -167,9 +173,9 @@ def write_from_profile(
         attribution=profile.attribution,
         compared=tuple(
             row
-            for part, some in zip(parts, shares, strict=True)
+            for part in parts
             for row in (
-                *compared(part.provider, profile.recorded, seen[part.provider].arrays(), some),
+                *compared(part.provider, profile.recorded, seen[part.provider].arrays()),
                 *_etas(part.provider, profile.programs.eta_by_provider, seen[part.provider], part),
             )
         ),
@@ -183,6 +189,7 @@ def write_from_profile(
 def _session(part: _Part, u: Uniform, seen: _Seen) -> Iterator[DrawnStep]:
     """Draw one session, step by step."""
     rounds = min(max(round(part.rounds.draw(u())), 1), MOST_ROUNDS)
+    seen.session += 1
     requests = part.request.draw(rounds, u)
     slow, slow_human = _alike(part.alike.tool, u), _alike(part.alike.human, u)
     at = FIRST_MS + int(DAYS * 86_400_000 * u())

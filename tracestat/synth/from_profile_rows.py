@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
+
+import msgspec
 
 from tracestat.results import Json
 from tracestat.synth.rows import STORE
@@ -56,7 +58,7 @@ class DrawnSession:
     key: str
 
 
-def drawn_row(whose: DrawnSession, step: DrawnStep) -> str:
+def drawn_row(whose: DrawnSession, step: DrawnStep) -> bytes:
     """Write one step as a line, without the newline.
 
     Parameters
@@ -121,7 +123,7 @@ def drawn_row(whose: DrawnSession, step: DrawnStep) -> str:
         "user": whose.developer,
         "store": STORE,
     }
-    return json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+    return msgspec.json.encode(row)
 
 
 def _tool(whose: DrawnSession, index: int, number: int, call: DrawnCall) -> dict[str, Json]:
@@ -156,6 +158,11 @@ def _text(at: int) -> dict[str, Json]:
     return {"event_type": "text", "timestamp": _iso(at), "source": "assistant.content.text"}
 
 
+@lru_cache(maxsize=4096)
+def _minute(minute: int) -> str:
+    return datetime.fromtimestamp(minute * 60, UTC).strftime("%Y-%m-%dT%H:%M:")
+
+
 def _iso(ms: int) -> str:
-    seconds, rest = divmod(ms, 1000)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:03d}Z"
+    minute, rest = divmod(ms, 60_000)
+    return f"{_minute(minute)}{rest // 1000:02d}.{rest % 1000:03d}Z"

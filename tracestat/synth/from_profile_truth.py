@@ -33,8 +33,6 @@ _REASONS: Final = {
     "paused_per_session": "sessions differ by rounds and by one common factor each for pauses and waits",
     "eta": "few long programs decide it; requests are drawn one by one",
 }
-# quantities of whose values those of one session hang together: the sample is as large as the sessions are many
-_BY_SESSION: Final = frozenset({"context"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +127,7 @@ class ProfileTruth:
 
 
 def compared(
-    provider: str, recorded: Sequence[Recorded], drawn: Mapping[str, Floats], sessions: int
+    provider: str, recorded: Sequence[Recorded], drawn: Mapping[str, tuple[Floats, NDArray[np.intp]]]
 ) -> list[ComparedQuantile]:
     """Compare the quantiles of one provider.
 
@@ -138,33 +136,23 @@ def compared(
     provider : str
     recorded : sequence of Recorded
         Of all providers.
-    drawn : mapping of str to array
-        Values by quantity.
-    sessions : int
-        Drawn.
+    drawn : mapping of str to (array, array)
+        Values by quantity, and the number of the session of each.
     """
     before = {row.quantity: row for row in recorded if row.provider == provider}
     out = []
-    for after in summaries(provider, drawn):
+    for after in summaries(provider, {name: values for name, (values, _) in drawn.items()}):
         name = after.quantity
-        values = np.sort(drawn.get(name, np.zeros(0)))
-        n = sessions if name in _BY_SESSION else values.size
+        values, session = drawn.get(name, (np.zeros(0), np.zeros(0, dtype=np.intp)))
         row = before.get(name)
         for quantile, p in _PROBABILITIES.items():
             was: float | None = getattr(row, quantile) if row is not None else None
             now: float | None = getattr(after, quantile)
+            n = 0 if row is None else row.n
+            reason = _reason(name, was, now, values, session, p)
             out.append(
                 ComparedQuantile(
-                    provider,
-                    name,
-                    QUANTITIES[name],
-                    quantile,
-                    was,
-                    now,
-                    _ratio(was, now),
-                    0 if row is None else row.n,
-                    after.n,
-                    _reason(name, was, now, values, p, n),
+                    provider, name, QUANTITIES[name], quantile, was, now, _ratio(was, now), n, after.n, reason
                 )
             )
     return out
@@ -185,14 +173,27 @@ def _ratio(was: float | None, now: float | None) -> float | None:
     return None if was is None or now is None or was == 0 else float(f"{now / was:.4g}")
 
 
-def _reason(name: str, was: float | None, now: float | None, values: Floats, p: float, n: int) -> str:
+def _reason(
+    name: str, was: float | None, now: float | None, values: Floats, session: NDArray[np.intp], p: float
+) -> str:
     if was is None or now is None:
         return "none recorded" if was is None else "none drawn"
     if abs(now - was) <= NEAR * abs(was):
         return ""
-    # where the quantile of as many independent draws from the recorded law would lie
-    half = _WIDE * np.sqrt(p * (1 - p) / max(n, 1))
-    low, high = np.quantile(values, np.clip((p - half, p + half), 0.0, 1.0))
-    if (n * (1 - p) < 2 and was > high) or low <= was <= high:
-        return f"within the sampling error of {n:,} drawn"
+    if _is_chance(was, values, session, p):
+        return f"within the sampling error of {int(session.max()) + 1:,} sessions drawn"
     return _REASONS[name]
+
+
+def _is_chance(was: float, values: Floats, session: NDArray[np.intp], p: float) -> bool:
+    """Tell whether so many drawn sessions may by chance have their quantile elsewhere.
+
+    The share of drawn values up to the recorded quantile would be p; its error is taken between sessions, and is no
+    smaller than that of independent values.
+    """
+    n = values.size
+    sessions = int(session.max()) + 1
+    below, up_to = float((values < was).mean()), float((values <= was).mean())
+    apart = np.bincount(session, weights=(values <= was) - up_to, minlength=sessions)
+    spread = max(float(np.sqrt((apart**2).sum())) / n, float(np.sqrt(p * (1 - p) / n)))
+    return below - _WIDE * spread <= p <= up_to + _WIDE * spread

@@ -220,7 +220,7 @@ def test_dynamo_ties_a_sub_agent_to_the_step_that_called_it(store_of: StoreOf, t
         {"request_id": "s2-2", "trigger": "completion", "delay_ms": 0, "relation": "join"},
     ]
     assert (written.subagents, written.linked) == (1, 1)
-    assert "1 session of sub-agents: 1 tied to the step that called them, 0 independent" in written.notes
+    assert "sub-agents: 1 session, 1 tied to the step that called them, 0 independent" in written.notes
 
 
 def test_kv_cache_tester_puts_a_sub_agent_inside_its_caller(store_of: StoreOf, tmp_path: Path) -> None:
@@ -258,7 +258,7 @@ def test_elsewhere_sub_agents_are_independent_and_the_file_says_so(
 ) -> None:
     written = export(store_of([*caller(), *agent()]), tmp_path / "x", form)
     assert (written.counts.sessions, written.subagents, written.linked) == (2, 1, 0)
-    assert any(note.startswith("1 session of sub-agents are independent") for note in written.notes)
+    assert "sub-agents: 1 session, all independent: this format cannot tie them to their callers" in written.notes
 
 
 def test_a_sub_agent_whose_caller_is_left_out_stands_alone(store_of: StoreOf, tmp_path: Path) -> None:

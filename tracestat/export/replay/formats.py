@@ -111,7 +111,8 @@ FORMATS: Final = (
         pause="think_time: s with fractions, before the request, nothing rounded",
         parts="tool and human time are one number in it, but input_types say what came: tool_result, text, both",
         advice=(
-            "kv-cache-tester: give --max-delay {longest}, or it caps every pause, tools' too",
+            "kv-cache-tester: give --max-delay {longest}, or it caps every pause, tools' too; --max-context {peak} is "
+            "needed for its longest request",
             "aiperf (format weka): leave out --inter-turn-delay-cap-seconds, which would cap tool pauses too",
             "dynamo (trace_format weka) also waits for the recorded generation: take dynamo-agentic-mooncake for it",
         ),

@@ -35,8 +35,10 @@ def _content(form: ReplayFormat, options: ReplayOptions, counts: Counts) -> Iter
     )
     if counts.pauses_unknown:
         yield f"{_counted(counts.pauses_unknown, 'pause')} of unknown length written as 0"
-    begin = "all sessions begin at 0" if options.start == "zero" else "sessions begin as recorded"
+    begin = "all sessions begin at 0" if options.start == "zero" else "sessions begin as far apart as recorded"
     yield f"closed loop: a step waits for the end of the one before it; {begin}"
+    if form.name == "aiperf-mooncake" and options.start == "recorded":
+        yield "aiperf begins them by the clock, as the first line has a timestamp; --no-fixed-schedule: as others end"
 
 
 def _tokens(
@@ -89,17 +91,20 @@ def _sessions(form: ReplayFormat, plan: Plan, options: ReplayOptions, linked: in
     if not plan.members:
         yield "no sessions: nothing to replay"
     if plan.subagents:
-        tied = "tied to the step that called them" if form.depth else "this format cannot tie them to their callers"
+        of = f"sub-agents: {_counted(plan.subagents, 'session')}"
+        if form.depth:
+            yield f"{of}, {linked:,} tied to the step that called them, {plan.subagents - linked:,} independent"
+        else:
+            yield f"{of}, all independent: this format cannot tie them to their callers"
+    if linked and form.name == "kv-cache-tester":
         yield (
-            f"{_counted(plan.subagents, 'session')} of sub-agents: {linked:,} {tied}, "
-            f"{plan.subagents - linked:,} independent"
-            if form.depth
-            else f"{_counted(plan.subagents, 'session')} of sub-agents are independent: {tied}"
+            "aiperf sends the step after a sub-agent as soon as that one has ended, whatever think_time says; "
+            "dynamo-agentic-mooncake waits for both"
         )
 
 
 def _advice(form: ReplayFormat, counts: Counts, settings: Settings) -> Iterator[str]:
-    longest = -(-counts.longest_us // 1_000_000)
+    longest = max(1, -(-counts.longest_us // 1_000_000))
     for line in form.advice:
         yield line.format(longest=longest, peak=counts.peak_tokens, block=settings.block_size)
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 import importlib
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+import tracestat
 from tests.export.replay_readers import by_hand
+from tracestat.store import Trace
 
 
 @pytest.fixture
@@ -36,3 +38,17 @@ def typed(tmp_path: Path) -> Path:
     """A folder of files typed by hand in every format."""
     by_hand.write(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def sample() -> Iterator[Trace]:
+    """The bundled trace."""
+    with tracestat.open() as trace:
+        yield trace
+
+
+@pytest.fixture(scope="session")
+def real(real_trace: Path) -> Iterator[Trace]:
+    """The real trace where it is."""
+    with tracestat.open(real_trace) as trace:
+        yield trace

@@ -39,13 +39,20 @@ def replay(path: Path, kind: str, **options: Any) -> Replayed:
         **options,
     )
     rows: dict[str, list[dict[str, Any]]] = {}
-    for row in sorted(result.per_request, key=lambda row: row["arrival_time_ms"]):
+    # an instant engine and waits of 0 make arrivals equal; then the number of the turn, or of the request, decides
+    for row in sorted(
+        result.per_request, key=lambda row: (row["turn_index"] or 0, row["arrival_time_ms"], row["uuid"])
+    ):
         rows.setdefault(row["session_id"], []).append(row)
     return Replayed(
         [_session(name, mine) for name, mine in rows.items()],
         {name: [row["reused_input_tokens"] for row in mine] for name, mine in rows.items()},
         result.summary,
     )
+
+
+def _order(row: dict[str, Any]) -> tuple[int, float, str]:
+    return row["turn_index"] or 0, row["arrival_time_ms"], row["uuid"]
 
 
 def _session(name: str, rows: list[dict[str, Any]]) -> Session:

@@ -9,9 +9,16 @@ from typing import Any
 
 import pytest
 
+import tracestat
 from tests.consumers import aiperf_loading
-from tests.export.replay_readers import by_hand
+from tests.export.replay_readers import by_hand, kv_cache_tester
 from tests.export.replay_readers.model import Session, Step, waits
+from tests.export.replay_readers.store import differences, sessions_of
+from tracestat.durations.sequence import HumanGap
+from tracestat.store import Trace
+
+MS = 0.0005 + 1e-9  # seconds: delays are whole ms
+SOME = "developer = 'user_478e35ed'"  # of the sample, 3 sessions: their text is made
 
 
 @pytest.fixture(autouse=True)
@@ -66,3 +73,26 @@ def test_a_key_that_weka_does_not_know_is_refused(typed: Path) -> None:
         warnings.simplefilter("ignore")
         with pytest.raises(ValueError, match="cannot load"):
             aiperf_loading.conversations(typed / "weka", "weka_trace")
+
+
+@pytest.mark.parametrize("name", ["sample", pytest.param("real", marks=pytest.mark.full)])
+def test_turns_of_whole_traces(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    trace: Trace = request.getfixturevalue(name)
+    path = tmp_path / "replay.jsonl"
+    tracestat.export_replay(trace, path, format="aiperf-mooncake", human_gap="keep")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        built = aiperf_loading.conversations(path, "mooncake_trace")
+    found = [_mooncake(conversation) for conversation in built]
+    assert differences(sessions_of(trace, HumanGap("keep"), context="grows"), found, MS) == []
+
+
+def test_weka_contexts_are_the_recorded_ones(sample: Trace, tmp_path: Path) -> None:
+    path = tmp_path / "replay"
+    tracestat.export_replay(sample, path, format="kv-cache-tester", where=SOME)
+    prompts = {s.name: [step.prompt for step in s.steps] for s in kv_cache_tester.read(path)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        built = aiperf_loading.conversations(path, "weka_trace")
+    found = [_weka(conversation, prompts[conversation.session_id]) for conversation in built]
+    assert differences(sessions_of(sample, HumanGap("cap", 60.0), 64, where=SOME), found, MS) == []

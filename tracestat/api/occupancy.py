@@ -196,13 +196,13 @@ def _told(frame: pl.DataFrame, n_empty: int) -> list[str]:
     ).row(0, named=True)
     notes = []
     if counts["generation"]:
-        notes.append(f"{counted(counts['generation'], 'step')} of unknown generation time count as 0 s")
+        notes.append(f"{counted(counts['generation'], 'step')} of unknown generation time, taken as 0 s")
     if counts["pauses"]:
-        notes.append(f"{counted(counts['pauses'], 'pause')} of unknown length count as 0 s")
+        notes.append(f"{counted(counts['pauses'], 'pause')} of unknown length, taken as 0 s")
     if counts["tokens"]:
         notes.append(f"{counted(counts['tokens'], 'pause')} with unknown tokens: what is unknown counts as 0 tokens")
     if n_empty:
-        notes.append(f"{counted(n_empty, 'session')} of no length take no time, and are left out")
+        notes.append(f"{counted(n_empty, 'session')} of no length, left out: no time is spent in them")
     return notes
 
 
@@ -225,9 +225,9 @@ def _group(
     n_developers = int(sessions.developer.max(initial=-1)) + 1
     missing = []
     if n < min_n:
-        missing.append(f"{n} pauses, {min_n} asked for")
+        missing.append(f"{counted(n, 'pause')}, {min_n} asked for")
     if sessions.n < _FEWEST_SESSIONS:
-        missing.append(f"{sessions.n} sessions, {_FEWEST_SESSIONS} needed")
+        missing.append(f"{counted(sessions.n, 'session')}, {_FEWEST_SESSIONS} needed")
     if not n and not missing:
         missing.append("no such pauses: no cache waits")
     over = int(np.count_nonzero((sessions.tokens > how.machine.pool_tokens) & is_paused))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -259,11 +260,13 @@ def by_class(sessions: Sessions, rows: str, how: Estimating) -> tuple[HeldByClas
     names[n_tool:] = "human"
     length = float(sessions.lengths(sessions.tool, sessions.human).sum())
     tokens = sessions.tokens[at]
-    all_tokens = float(tokens @ seconds)
+    token_seconds = tokens * seconds
+    all_tokens = float(token_seconds.sum())
     clusters = [(code[sessions.session[at]], int(code.max()) + 1) for code in sessions.clusterings]
     wholes = [sum_by(seconds, code, n) for code, n in clusters]
     out = []
-    for name in sorted(set(names.tolist()), key=lambda value: (value is None, str(value))):
+    many = _pauses_by_class(sessions, rows)
+    for name in sorted(many, key=lambda value: (value is None, str(value))):
         own = np.array([value == name for value in names], dtype=bool)
         found = estimate(agent_law(tokens[own], seconds[own], length), how.agents, cells=_ROUGH)
         shares = [
@@ -273,14 +276,21 @@ def by_class(sessions: Sessions, rows: str, how: Estimating) -> tuple[HeldByClas
         out.append(
             HeldByClass(
                 tool_class=name,
-                n=int(np.count_nonzero(own)),
+                n=many[name],
                 share=_both(shares),
-                share_of_tokens=float(tokens[own] @ seconds[own]) / all_tokens if all_tokens > 0 else None,
+                share_of_tokens=float(token_seconds[own].sum()) / all_tokens if all_tokens > 0 else None,
                 paused={"mean": found.paused[0], "p99": found.paused[2]},
                 tokens={"mean": found.tokens[0], "p99": found.tokens[2]},
             )
         )
     return tuple(sorted(out, key=lambda item: -item.paused["mean"]))
+
+
+def _pauses_by_class(sessions: Sessions, rows: str) -> dict[str | None, int]:
+    """Count the pauses of each class, those of no length among them."""
+    tool, human = _PARTS[rows]
+    many = dict(Counter(sessions.tool_class[sessions.is_tool].tolist())) if tool else {}
+    return {**many, "human": int(np.count_nonzero(sessions.is_human))} if human else many
 
 
 def _both(found: Sequence[ClusterInterval | None]) -> Interval:

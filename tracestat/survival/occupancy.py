@@ -91,12 +91,12 @@ class AgentLaw:
     @property
     def mean(self) -> float:
         """Tokens held, averaged over all time."""
-        return float(self.tokens @ self.share)
+        return float(np.sum(self.tokens * self.share))
 
     @property
     def square(self) -> float:
         """Mean of the square of the tokens held."""
-        return float(self.tokens**2 @ self.share)
+        return float(np.sum(self.tokens**2 * self.share))
 
 
 def agent_law(tokens: ArrayLike, seconds: ArrayLike, length: float) -> AgentLaw:

@@ -153,7 +153,7 @@ def _dispersion(sums: ReturnSums, w: Floats) -> Floats:
         per_session = 1 / sessions[:, None]
         between = _convolved(_renewal(short * per_session), _convolved(tails * per_session, heads * per_session))
         left = sums.window * (1 - np.arange(_CELLS) / _CELLS)
-        pairs = weighted(sums.pairs) + sessions * (between @ left)
+        pairs = weighted(sums.pairs) + sessions * np.einsum("bc,c->b", between, left)
         mean = sums.window * events / length
         ratio: Floats = 1 + 2 * pairs / length / mean - mean
     return np.where(events > 0, ratio, np.nan)
@@ -311,7 +311,9 @@ def neighbours(
         total = parts.sum(axis=0)
         rest = total - parts
         with np.errstate(divide="ignore", invalid="ignore"):
-            out: Floats = np.concatenate([[(total @ weights) / total[1]], (rest @ weights) / rest[:, 1]])
+            out: Floats = np.concatenate(
+                [[total @ weights / total[1]], np.einsum("gj,j->g", rest, weights) / rest[:, 1]]
+            )
         return out
 
     def interval(parts: Floats, weights: tuple[float, float, float]) -> ClusterInterval:

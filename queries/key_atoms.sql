@@ -3,8 +3,8 @@
 -- columns: n_ended
 -- invariants: a duration is in one row at most; an end at a limit that is not known is in none; the limit of a pause is
 --   that of the call that ended on it and returned last; a sleep is a command that is all sleep and ended by itself with
---   it, within half a second and 1 % (raw logs only: there the limit of such a command is its sleep); what was lost from
---   sight ends nowhere, so commands have no deadlines
+--   it, within half a second and 1 % (raw logs only: there the limit of such a command is its sleep), in a pause without
+--   other calls, which could have ended it; what was lost from sight ends nowhere, so commands have no deadlines
 -- parameters: rows, unit
 WITH ended_call AS (
     SELECT round_pk, end_kind, max_by(asked_limit_seconds, epoch_us(started_at) + round(seconds * 1e6)) AS limit_seconds
@@ -16,7 +16,8 @@ spell AS (
     SELECT {keys}, session_pk, round_pk, end_kind, asked_limit_seconds,
         end_kind = 'completed' AND tool_class = 'shell' AND command_skeleton LIKE '%sleep%'
             AND seconds - coalesce(approval_seconds, 0) >= asked_limit_seconds - 0.005
-            AND seconds - coalesce(approval_seconds, 0) < 1.01 * asked_limit_seconds + 0.5 AS slept
+            AND seconds - coalesce(approval_seconds, 0) < 1.01 * asked_limit_seconds + 0.5
+            AND ($unit <> 'pause' OR n_calls = 1) AS slept
     FROM durations
     WHERE observed AND excluded IS NULL AND ($rows = 'all' OR row_kind = $rows) AND {where}
 ),

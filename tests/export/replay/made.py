@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -123,9 +123,3 @@ def replay_session(
         calls=none > 0,
         models=("",) * len(prompt),
     )
-
-
-def one_store(store_of: Any, *sessions: Iterable[Mapping[str, Any]]) -> Trace:
-    """Make a trace of several sessions."""
-    trace: Trace = store_of([row for session in sessions for row in session])
-    return trace

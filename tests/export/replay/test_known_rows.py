@@ -15,11 +15,6 @@ from tracestat.store import Trace
 StoreOf = Callable[..., Trace]
 
 
-@pytest.fixture
-def trace(store_of: StoreOf) -> Trace:
-    return store_of(four_steps())
-
-
 def test_aiperf_holds_what_is_added_and_the_delay_before(trace: Trace, tmp_path: Path) -> None:
     written = export(trace, tmp_path / "a", "aiperf-mooncake")
     assert rows(written.path) == [

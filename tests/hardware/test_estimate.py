@@ -65,7 +65,7 @@ def test_estimate_of_the_measured_machine_is_within_a_factor_of_1_35() -> None:
     assert ratios["step.q_ns"] == pytest.approx(1.341, abs=1e-3)
     assert ratios["step.b_us"] == pytest.approx(1.172, abs=1e-3)
     assert ratios["step.s_ms"] == pytest.approx(1.033, abs=1e-3)
-    assert ratios["pool_tokens"] == pytest.approx(1.092, abs=1e-3)
+    assert ratios["pool_tokens"] == pytest.approx(1.091, abs=1e-3)
     # and what was fitted lies within each range that is stated
     for field in FIELDS:
         if field.name in guess.provenance and guess.provenance[field.name].low is not None:
@@ -102,7 +102,7 @@ def test_every_number_is_marked_and_comes_back() -> None:
         assert pool.low is not None
         assert pool.high is not None
         assert pool.low < made.pool_tokens < pool.high < 1.5 * made.pool_tokens
-        assert any("figures of the card: NVIDIA H200 data sheet" in note for note in made.notes)
+        assert any("figures of the card: maker's figures as quoted by" in note for note in made.notes)
 
 
 def test_more_cards_share_the_work_and_replicate_what_cannot_be_shared() -> None:
@@ -164,6 +164,15 @@ def test_cards_are_plausible_and_say_where_from(id_: str) -> None:
         ({"mamba_d_state": 16}, "mamba_d_state: state-space layers"),
         ({"linear_num_key_heads": 16}, "linear attention"),
         ({"index_topk": 2048}, "sparse attention"),
+        ({"attention_chunk_size": 8192}, "attention within chunks"),
+        ({"attn_type_list": [0, 0, 1]}, "attention of several kinds"),
+        ({"block_configs": [{"attention": {}}], "num_key_value_heads": None}, "layers that differ in their heads"),
+        ({"linear_attn_config": {"full_attn_layers": [4]}}, "linear attention"),
+        ({"use_cla": True, "cla_share_factor": 2}, "layers that share a cache"),
+        ({"num_attention_groups": 1}, "heads grouped in another way"),
+        ({"decoder_sparse_step": 2}, "decoder_sparse_step 2: experts that are not counted here"),
+        ({"mlp_only_layers": [0, 1]}, r"mlp_only_layers \[0, 1\]: experts"),
+        ({"moe_num_experts": 48}, "moe_num_experts 48: experts"),
         ({"hidden_size": None}, "hidden_size is missing; name the config.json of a decoder"),
         ({"hidden_size": "big"}, "hidden_size is big; it must be a positive whole number"),
         ({"num_hidden_layers": 0}, "num_hidden_layers is 0"),
@@ -186,6 +195,26 @@ def test_models_that_are_not_counted_are_one_line(changes: dict[str, Any], says:
 def test_a_window_that_is_not_used_is_no_window() -> None:
     assert geometry_of(LLAMA_8B | {"sliding_window": 131_072, "use_sliding_window": False})
     assert geometry_of(LLAMA_8B | {"layer_types": ["full_attention"] * 32, "sliding_window": None})
+    # keys that say the plain case are no reason to refuse
+    plain = {"attn_type_list": [1] * 32, "cla_share_factor": 1, "decoder_sparse_step": 1, "mlp_only_layers": []}
+    assert geometry_of(LLAMA_8B | plain) == geometry_of(LLAMA_8B)
+
+
+def test_weights_that_the_config_stores_in_fewer_bits_are_said() -> None:
+    stored = geometry_of(LLAMA_8B | {"quantization_config": {"quant_method": "fp8"}})
+    card = card_of("h100-80gb-sxm")
+    wide, narrow = (estimate_constants(card, stored, Serving(weight_dtype=d), id="x").notes for d in ("bf16", "fp8"))
+    assert "the weights are quantized (fp8), and bf16 was taken" in wide[1]
+    assert not any("quantized" in note for note in narrow)
+
+
+@pytest.mark.parametrize(
+    ("id_", "shown_gib"),
+    [("l4", 22.5), ("l40s", 45.0), ("h100-80gb-sxm", 79.6), ("h200-141gb-sxm", 140.4), ("b200-sxm", 179.1)],
+)
+def test_memory_is_what_the_driver_shows(id_: str, shown_gib: float) -> None:
+    """Cards with error correction show less than is sold; those sold as 141 and 180 GB show GiB."""
+    assert card_of(id_).memory / 2**30 == pytest.approx(shown_gib, abs=0.06)
 
 
 @pytest.mark.parametrize(

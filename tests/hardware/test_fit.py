@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from tests.hardware.machines import five
 from tracestat.errors import TracestatError
 from tracestat.hardware import Hardware, Timing, hardware_from_dict, hardware_to_dict, load_hardware
+from tracestat.hardware.fields import FIELDS
 from tracestat.hardware.fit import Layout, solve_timings
 from tracestat.hardware.new import Machine, fit_constants
 from tracestat.hardware.timing import KINDS, timing_seconds
 from tracestat.hardware.timings import check_timings, read_timings
+from tracestat.hardware.writing import number_of
 
 FIFTEEN = load_hardware().timings
 CHUNKS = {"lmcache": 256, "native": 16}
@@ -236,6 +238,12 @@ def exchanged(timing: Timing) -> Timing:
         ([*FIFTEEN, Timing("cold", 0, 1.0)], r"must have positive tokens"),
         ([*FIFTEEN, Timing("cold", 10, -1.0)], r"positive, finite time"),
         ([*FIFTEEN, Timing("cold", 10, float("nan"))], r"positive, finite time"),
+        (
+            edited(lambda t: dataclasses.replace(t, seconds=t.seconds / 1e3)),
+            r"0\.071 ms, .*give milliseconds, not seconds",
+        ),
+        ([*FIFTEEN, Timing("cold", 131_072, 36.0)], r"cold at 131,072 tokens: larger than the pool of 81,408"),
+        ([*FIFTEEN, Timing("reload_native", 10**300, 1e299)], r"larger than the pool"),
         ([*FIFTEEN, Timing("cold", 8192, 0.8)], r"cold at 8,192 tokens is 571 and 800 ms, more apart than noise"),
         (at("cold", 32768, 0.1), r"cold falls from 571 ms at 8,192 tokens to 364\.8 ms at 32,768"),
         (edited(exchanged), r"nowhere faster than cold; .*exchanged|more apart than noise"),
@@ -260,6 +268,27 @@ def test_repetitions_within_noise_give_their_median() -> None:
     kept = check_timings(again)
     assert len(kept) == 15
     assert next(t.seconds for t in kept if (t.kind, t.tokens) == ("cold", 8192)) == 0.571
+    assert any("17 timings were given" in note for note in fit_constants(again, machine()).notes)
+    assert not any("were given" in note for note in fit_constants(FIFTEEN, machine()).notes)
+
+
+def test_ranges_hold_the_truth_in_95_of_100() -> None:
+    """Of 200 draws of 5 % noise, per constant; binomial scatter of that is 1.5 points."""
+    known = load_hardware()
+    exact = timed(known)
+    draws = np.random.default_rng(7)
+    layout = Layout(2048, 16, CHUNKS)
+    held: dict[str, int] = {}
+    for _ in range(200):
+        noisy = [dataclasses.replace(t, seconds=t.seconds * (1 + 0.05 * draws.standard_normal())) for t in exact]
+        for name, (low, high) in solve_timings(noisy, layout, base=0.010).ranges.items():
+            held[name] = held.get(name, 0) + (low <= constant(known, name) <= high)
+    assert len(held) == 7
+    assert all(0.90 * 200 <= count <= 0.995 * 200 for count in held.values()), held
+
+
+def constant(known: Hardware, name: str) -> float:
+    return next(number_of(known, field) for field in FIELDS if field.name == name)
 
 
 def test_order_of_the_timings_does_not_matter() -> None:

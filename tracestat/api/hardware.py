@@ -218,7 +218,7 @@ def estimate_hardware(
     ...          "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256}
     >>> guess = tracestat.estimate_hardware("H100 80GB SXM", llama, weight_dtype="fp8")
     >>> guess.estimate, guess.pool_tokens
-    (True, 493488)
+    (True, 490928)
     """
     found = card_of(card)
     geometry = _geometry(model, model_name)

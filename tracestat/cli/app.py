@@ -134,7 +134,8 @@ _hardware.command("recipe", epilog=_example("hardware recipe"))(recipe_command)
 _hardware.command(
     "new",
     epilog=_example(
-        "hardware new mine --timings timings.csv --card H100 --model config.json --pool-tokens 400000 -o mine.toml"
+        "hardware new mine --timings timings.csv --card h100-80gb-sxm --model config.json --weight-dtype fp8 "
+        "--pool-tokens 400000 -o mine.toml"
     ),
 )(new_command)
 _hardware.command(

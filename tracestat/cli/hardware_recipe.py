@@ -50,7 +50,7 @@ def recipe() -> tuple[RecipeStep, ...]:
             "The engine alone",
             (f"VLLM_SERVER_DEV_MODE=1 {_SERVE}",),
             (
-                'note the line "GPU KV cache size: ... tokens" of its start: that is --pool-tokens',
+                'note the line "GPU KV cache size: ... tokens" of its start: it is --pool-tokens, without commas',
                 "VLLM_SERVER_DEV_MODE=1 opens the calls that empty a cache; keep such a server off the network",
             ),
         ),
@@ -68,17 +68,21 @@ def recipe() -> tuple[RecipeStep, ...]:
         RecipeStep(
             "LMCache: cold with its store, then reloaded",
             (
-                "VLLM_SERVER_DEV_MODE=1 LMCACHE_CHUNK_SIZE=256 LMCACHE_LOCAL_CPU=True LMCACHE_MAX_LOCAL_CPU_SIZE=40 "
+                "VLLM_SERVER_DEV_MODE=1 PYTHONHASHSEED=0 "
+                "LMCACHE_CHUNK_SIZE=256 LMCACHE_LOCAL_CPU=True LMCACHE_MAX_LOCAL_CPU_SIZE=40 "
                 f"""{_SERVE} --kv-transfer-config '{{"kv_connector":"LMCacheConnectorV1","kv_role":"kv_both"}}'""",
                 _BENCH,
                 _RESET,
                 _BENCH,
             ),
             (
+                "one length after the other, both runs of it, so that the host still holds its prompts",
                 "cold_lmcache: the first run, with a new SEED",
                 "reload_lmcache: wait two seconds, empty the GPU's cache alone (the call leaves the host's unless it "
                 "is told reset_external=true), and run again with the same SEED: the same prompts, now from the host",
-                "LMCACHE_MAX_LOCAL_CPU_SIZE is in GB and must hold all seven prompts",
+                "LMCACHE_MAX_LOCAL_CPU_SIZE is in GB and must hold seven prompts of 32768 tokens: 30 GB at 131,072 "
+                "bytes of KV cache a token",
+                "its log must say that it retrieved tokens; without that a reload is a cold prompt",
             ),
             ("cold_lmcache", "reload_lmcache"),
         ),
@@ -91,7 +95,7 @@ def recipe() -> tuple[RecipeStep, ...]:
                 _BENCH,
             ),
             (
-                "cold_native and reload_native: as above; --kv-offloading-size is in GiB",
+                "cold_native and reload_native: as above; --kv-offloading-size is in GiB, over all cards",
                 "the engine's log or /metrics must show hits of the host; without them a reload is a cold prompt",
             ),
             ("cold_native", "reload_native"),
@@ -100,11 +104,13 @@ def recipe() -> tuple[RecipeStep, ...]:
             "Write it down and fit",
             (
                 "tracestat hardware new my-card --timings timings.csv --card NAME --model config.json "
-                "--pool-tokens N -o my-card.toml",
+                "--weight-dtype DTYPE --pool-tokens N -o my-card.toml",
                 "tracestat hardware show my-card.toml",
             ),
             (
                 "timings.csv: the first line kind,tokens,ms, then one line per median, as cold,1024,71",
+                "DTYPE is that of the weights, bf16, fp16, fp8, int8 or int4; add --kv-dtype, --tp, --batched-tokens, "
+                "--block and --lmcache-chunk where they were not bf16, 1, 2048, 16 and 256",
                 "five will do for a coarse set: cold at the three lengths and one reload at 8192 and 32768",
                 "the flags are those of the documentation of vLLM and LMCache in 2026; vllm serve --help says whether "
                 "yours has them. A set is for the flags it was measured with: --max-num-batched-tokens above all",

@@ -57,7 +57,7 @@ def cards() -> Mapping[str, Card]:
         id_: Card(
             id=id_,
             name=entry["name"],
-            memory=entry["memory_gib"] * 2.0**30,
+            memory=entry["memory_mib"] * 2.0**20,
             bandwidth=entry["memory_gbps"] * 1e9,
             bf16=entry["bf16_tflops"] * 1e12,
             fp8=entry["fp8_tflops"] * 1e12,

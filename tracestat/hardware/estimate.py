@@ -21,7 +21,7 @@ EFFICIENCY = {
     "store": 0.4,
     "link between cards": 0.6,
 }
-# of 24 GiB that are sold 2 % cannot be used; the engine takes 90 % of the rest, and 2 GB for activations and graphs
+# of what the driver shows an engine sees 98 % and more; it takes 90 % of that, 2 GB of it for activations and graphs
 _VISIBLE, _TAKEN, _OVERHEAD = 0.98, 0.9, 2e9
 # launches of a layer; waiting for the other cards twice a layer
 _LAUNCH, _SYNC = 30e-6, 10e-6
@@ -298,6 +298,12 @@ def _notes(card: Card, model: Geometry, serving: Serving) -> tuple[str, ...]:
     ]
     if serving.weight_dtype in ("fp8", "int8", "int4") and _rate(card, serving) == card.bf16:
         notes.append(f"{serving.weight_dtype} weights are taken to be computed with at 16 bits")
+    if model.quantization and serving.weight_dtype in ("bf16", "fp16"):
+        notes.insert(
+            1,
+            f"the config.json says that the weights are quantized ({model.quantization}), and {serving.weight_dtype} "
+            "was taken: --weight-dtype says otherwise",
+        )
     copies = _copies(model, serving)
     if copies > 1:
         notes.append(

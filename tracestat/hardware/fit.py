@@ -67,7 +67,8 @@ class Solution:
     values : mapping of str to float
         What was fitted, s among it where it was left free.
     ranges : mapping of str to tuple
-        Least and largest value when any one timing is left out; empty where the rest would not tell it.
+        Bounds of 95 % where the timings scatter by equal parts of themselves, not below zero; empty where there are no
+        more timings than constants.
     relative : tuple of float
         Model over measured less one, per timing.
     at_bound : tuple of str
@@ -129,7 +130,7 @@ def solve_timings(timings: Sequence[Timing], layout: Layout, *, base: float | No
     values = _least_squares(matrix, target)
     return Solution(
         values=dict(zip(names, map(float, values), strict=True)),
-        ranges=_leaving_one_out(matrix, target, names),
+        ranges=_ranges(matrix, target, values, names),
         relative=tuple(map(float, matrix @ values - target)),
         at_bound=tuple(
             name
@@ -209,20 +210,21 @@ def _least_squares(matrix: NDArray[np.float64], target: NDArray[np.float64]) -> 
     return solution
 
 
-def _leaving_one_out(
-    matrix: NDArray[np.float64], target: NDArray[np.float64], names: Sequence[str]
+def _ranges(
+    matrix: NDArray[np.float64], target: NDArray[np.float64], values: NDArray[np.float64], names: Sequence[str]
 ) -> dict[str, tuple[float, float]]:
-    """Give the range of each constant over the fits without one timing."""
+    """Give Student's bounds of 95 % of each constant, from the scatter of the timings about the fit."""
     import numpy as np
+    from scipy.special import stdtrit
 
-    fits = []
-    for left_out in range(len(target)):
-        rest = np.arange(len(target)) != left_out
-        if not _told(matrix[rest]):
-            return {}
-        fits.append(_least_squares(matrix[rest], target[rest]))
-    every = np.array(fits)
+    spare = matrix.shape[0] - matrix.shape[1]
+    if spare < 1:
+        return {}
+    size = np.max(np.abs(matrix), axis=0)
+    off = matrix @ values - target
+    spread = np.sqrt(off @ off / spare * np.diag(np.linalg.inv((matrix / size).T @ (matrix / size)))) / size
+    half = float(stdtrit(spare, 0.975)) * spread
     return {
-        name: (float(low), float(high))
-        for name, low, high in zip(names, every.min(axis=0), every.max(axis=0), strict=True)
+        name: (max(0.0, float(value - width)), float(value + width))
+        for name, value, width in zip(names, values, half, strict=True)
     }

@@ -28,7 +28,17 @@ _OTHER_CACHES = {
     "state_size": "state-space layers",
     "linear_num_key_heads": "linear attention",
     "index_topk": "sparse attention with its own index",
+    "linear_attn_config": "linear attention",
+    "attention_chunk_size": "attention within chunks",
+    "attn_type_list": "attention of several kinds",
+    "block_configs": "layers that differ in their heads",
+    "cla_share_factor": "layers that share a cache",
+    "num_attention_groups": "heads grouped in another way",
 }
+# keys that mean the plain case where they have this value
+_PLAIN = {"attn_type_list": 1, "cla_share_factor": 1}
+# where experts sit in some layers only, or go by another name, the weights are not counted
+_OTHER_EXPERTS = ("decoder_sparse_step", "moe_layer_freq", "mlp_only_layers", "moe_num_experts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +61,8 @@ class Geometry:
     embedding_parameters : float
     attention_flops : float
         Operations per prefill token and context token, all layers.
+    quantization : str
+        How the file says that the weights are stored in fewer bits, as ``fp8`` or ``awq``; empty where it does not.
     """
 
     model: str
@@ -65,6 +77,7 @@ class Geometry:
     head_parameters: float
     embedding_parameters: float
     attention_flops: float
+    quantization: str = ""
 
     def kv_bytes(self, dtype: str) -> int:
         """KV cache of a token over all layers, where one card holds it."""
@@ -114,7 +127,8 @@ def geometry_of(config: Mapping[str, Any], *, name: str | None = None, where: st
     Raises
     ------
     TracestatError
-        A size is missing or no positive whole number, or the model keeps another cache than full attention does.
+        A size is missing or no positive whole number, the model keeps another cache than full attention does, or has
+        experts in some of its layers only.
 
     Notes
     -----
@@ -132,6 +146,7 @@ def geometry_of(config: Mapping[str, Any], *, name: str | None = None, where: st
     inner = config.get("text_config")
     reader = _Reader(inner if isinstance(inner, dict) else config, f"model {where}")
     reader.refuse_other_caches()
+    reader.refuse_other_experts()
     layers, heads, hidden = (reader.size(key) for key in ("num_hidden_layers", "num_attention_heads", "hidden_size"))
     vocabulary = reader.size("vocab_size")
     if reader.has("kv_lora_rank"):
@@ -164,7 +179,16 @@ def geometry_of(config: Mapping[str, Any], *, name: str | None = None, where: st
         head_parameters=float(vocabulary * hidden),
         embedding_parameters=0.0 if tied else float(vocabulary * hidden),
         attention_flops=layers * attention_flops,
+        quantization=_quantization(config),
     )
+
+
+def _quantization(config: Mapping[str, Any]) -> str:
+    stated = config.get("quantization_config")
+    if not isinstance(stated, dict):
+        return ""
+    method = stated.get("quant_method")
+    return method[:20] if isinstance(method, str) and method.isprintable() and method else "some way"
 
 
 class _Reader:
@@ -202,11 +226,26 @@ class _Reader:
                 "context; measure it instead (tracestat hardware recipe)"
             )
         for key, what in _OTHER_CACHES.items():
-            if self.has(key) and not (key == "layer_types" and uniform):
+            plain = uniform if key == "layer_types" else _only(self.config.get(key), _PLAIN.get(key))
+            if self.has(key) and not plain:
                 raise TracestatError(
                     f"{self.where}: {key}: {what}, whose cache is not counted here; measure it instead "
                     "(tracestat hardware recipe)"
                 )
+
+    def refuse_other_experts(self) -> None:
+        for key in _OTHER_EXPERTS:
+            value = self.config.get(key)
+            if value not in (None, []) and not _only(value, 1):
+                raise TracestatError(
+                    f"{self.where}: {key} {str(value)[:20]}: experts that are not counted here; measure it instead "
+                    "(tracestat hardware recipe)"
+                )
+
+
+def _only(value: object, plain: int | None) -> bool:
+    """Tell whether a key, or each entry of its list, has the value that means the plain case."""
+    return plain is not None and all(entry == plain for entry in (value if isinstance(value, list) else [value]))
 
 
 def _latent(reader: _Reader, heads: int, hidden: int) -> tuple[int, float, float]:

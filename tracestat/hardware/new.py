@@ -82,14 +82,14 @@ def fit_constants(
     Returns
     -------
     Hardware
-        With the timings, a provenance per number, its range over the fits that leave one timing out, and notes that
-        say what was assumed.
+        With the timings, a provenance per number, its range of 95 % by the scatter of the timings, and notes that say
+        what was assumed.
 
     Raises
     ------
     TracestatError
-        One line: timings that make no sense or do not tell the constants, a constant that ends at its bound, or a
-        timing that the fit misses by more than 15 % and 5 ms.
+        One line: timings that make no sense or do not tell the constants, prompts larger than the pool, a constant
+        that ends at its bound, or a timing that the fit misses by more than 15 % and 5 ms.
 
     Examples
     --------
@@ -100,11 +100,18 @@ def fit_constants(
     >>> round(fit_constants(known.timings, machine, whole_hits=True).step.attention * 1e9, 2)
     3.38
     """
-    kept = check_timings(timings)
+    given = tuple(timings)
+    kept = check_timings(given)
+    longest = max(kept, key=lambda timing: timing.tokens)
+    if longest.tokens >= machine.pool_tokens:
+        raise TracestatError(
+            f"timings: {longest.kind} at {longest.tokens:,} tokens: larger than the pool of {machine.pool_tokens:,}, so that "
+            "no engine can have run it; check the row and --pool-tokens"
+        )
     if machine.pool_tokens % machine.block_tokens:
         raise TracestatError(
             f"pool of {machine.pool_tokens:,} tokens: no whole number of blocks of {machine.block_tokens}; "
-            "give the size that the engine prints at its start"
+            "give the size that the engine prints at its start, and the block it ran with (--block)"
         )
     chunks = {"lmcache": machine.lmcache_chunk, "native": machine.block_tokens}
     solution = solve_timings(
@@ -144,7 +151,7 @@ def fit_constants(
         },
         timings=tuple(Timing(t.kind, t.tokens, _six(t.seconds)) for t in kept),
         provenance={**_stated(machine), **{name: source for name, (_, source) in assumed.items()}, **fitted},
-        notes=_notes(machine, kept, solution, assumed, free=base is None),
+        notes=_notes(machine, kept, solution, assumed, free=base is None, n_given=len(given)),
     )
     _refuse_misses(hardware)
     return hardware
@@ -164,7 +171,7 @@ _MAY_BE_NONE = {
 
 def _fitted(solution: Solution, name: str, count: int) -> Provenance:
     low, high = solution.ranges.get(name, (None, None))
-    how = "range over leaving one out" if low is not None else "no range: each timing is needed to tell it"
+    how = "range of 95 % by their scatter" if low is not None else "no range: each timing is needed to tell it"
     if name in solution.at_bound:
         how = f"{_MAY_BE_NONE.get(name, '')}; {how}"
     note = f"least relative squares over {count} timings; {how}"
@@ -236,6 +243,7 @@ def _notes(
     assumed: Mapping[str, object],
     *,
     free: bool,
+    n_given: int,
 ) -> tuple[str, ...]:
     notes = [f"assumed, not measured: {', '.join(_shown(name) for name in assumed)}"]
     notes.append(
@@ -243,6 +251,8 @@ def _notes(
         if free
         else "the timings tell o + s, not o from s: another s moves o by as much, b by that over a step's tokens"
     )
+    if n_given > len(timings):
+        notes.append(f"{n_given} timings were given; of those of one kind and length the median was taken")
     spare = len(timings) - len(solution.values)
     if spare == 0:
         notes.append(

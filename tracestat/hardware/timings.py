@@ -18,6 +18,8 @@ from tracestat.hardware.timing import KINDS
 __all__ = ["check_timings", "read_timings"]
 
 _FEWEST = 5
+# no request is sent, prefilled and answered in less
+_LEAST_SECONDS = 0.001
 _LARGEST_FILE = 1 << 22
 _COLUMNS = ("kind", "tokens", "ms")
 
@@ -118,12 +120,13 @@ def check_timings(timings: Iterable[Timing]) -> tuple[Timing, ...]:
     Raises
     ------
     TracestatError
-        One line: an unknown kind, a number that is not positive, fewer than five, cold prompts of fewer than two
-        lengths, repetitions that differ, times that fall with tokens, or reloads that are slower than computing.
+        One line: an unknown kind, a number that is not positive, a time below 1 ms, fewer than five, cold prompts of
+        fewer than two lengths, repetitions that differ, times that fall with tokens, or reloads that are slower than
+        computing.
 
     Examples
     --------
-    >>> len(check_timings([Timing("cold", n, n / 1e4) for n in (1, 2, 3, 4, 5)]))
+    >>> len(check_timings([Timing("cold", n, n / 1e4) for n in (100, 200, 300, 400, 500)]))
     5
     """
     given = tuple(timings)
@@ -132,6 +135,11 @@ def check_timings(timings: Iterable[Timing]) -> tuple[Timing, ...]:
             raise TracestatError(f"timings: kind {timing.kind!r} is not known; it is one of {', '.join(KINDS)}")
         if timing.tokens < 1 or not (math.isfinite(timing.seconds) and timing.seconds > 0):
             raise TracestatError(f"timings: {_named(timing)} must have positive tokens and a positive, finite time")
+        if timing.seconds < _LEAST_SECONDS:
+            raise TracestatError(
+                f"timings: {_named(timing)} is {timing.seconds * 1e3:g} ms, and no engine answers within 1 ms; give "
+                "milliseconds, not seconds"
+            )
     kept = _one_each(given)
     if len(kept) < _FEWEST:
         raise TracestatError(

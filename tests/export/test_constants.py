@@ -152,6 +152,20 @@ def test_shrunken_holds_are_for_the_lowest_level_alone(made: tuple[Constants, Pa
                 assert holds(key, "hazard")[benefit].worth >= holds(key, "continuum")[benefit].worth - 1e-12
 
 
+def test_a_key_that_was_left_out_is_found_above(made: tuple[Constants, Path]) -> None:
+    workload = made[0].workload
+    assert workload is not None
+    for key in workload.keys:
+        values = tuple(key.key.values())[: LEVELS.index(key.level) + 1]
+        assert workload.find(*values) is key
+        if len(values) < len(LEVELS):
+            assert workload.find(*values, "never seen") is key
+        assert [key.hold(hold.rule, hold.benefit) for hold in key.holds] == list(key.holds)
+        assert key.hold("hazard", 0.123) is None
+    assert workload.find("no such provider", "shell") is None
+    assert repr(made[0]) == f"Constants(rtx4090-llama3.1-8b-fp8, {len(workload.keys)} keys of small.duckdb, SYNTHETIC)"
+
+
 def test_the_4090_in_the_forms_of_engines() -> None:
     # policies.md 10, simulator.md 3.3
     derived = derived_from(load_hardware("rtx4090-llama3.1-8b-fp8"))

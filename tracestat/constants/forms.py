@@ -9,6 +9,7 @@ from typing import Literal
 from tracestat.constants.derived import Derived, derived_from
 from tracestat.hardware import Hardware
 from tracestat.results import Interval
+from tracestat.results.key_laws import LEVELS
 
 __all__ = [
     "AskedLimits",
@@ -187,6 +188,10 @@ class KeyConstants:
     holds: tuple[HoldFor, ...]
     notes: tuple[str, ...]
 
+    def hold(self, rule: str, benefit: float) -> HoldFor | None:
+        """Give the hold of a rule for one of the file's benefits; None where the file has none."""
+        return next((hold for hold in self.holds if (hold.rule, hold.benefit) == (rule, benefit)), None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HumanPart:
@@ -298,6 +303,25 @@ class Workload:
     forecast: ForecastFile | None
     notes: tuple[str, ...]
 
+    def find(self, *values: str | None) -> KeyConstants | None:
+        """Give the lowest key of the file that stands for these values.
+
+        Parameters
+        ----------
+        *values : str or None
+            Provider, tool class, tool, command skeleton, as far as they are known.
+
+        Returns
+        -------
+        KeyConstants or None
+            The key itself, or the nearest above it where it was left out; None where the provider has no pause.
+        """
+        for depth in range(min(len(values), len(LEVELS)), 0, -1):
+            for key in self.keys:
+                if key.level == LEVELS[depth - 1] and tuple(key.key.values())[:depth] == values[:depth]:
+                    return key
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Constants:
@@ -320,3 +344,10 @@ class Constants:
     def derived(self) -> Derived:
         """What follows from the machine: coefficients of prefill and reload, rates of the link."""
         return derived_from(self.hardware)
+
+    def __repr__(self) -> str:
+        """Say in one line what it holds; the curves would fill pages."""
+        if self.workload is None:
+            return f"Constants({self.hardware.id}, no workload)"
+        mark = ", SYNTHETIC" if self.workload.origin.synthetic else ""
+        return f"Constants({self.hardware.id}, {len(self.workload.keys)} keys of {self.workload.origin.source}{mark})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ BYTES, POOL = 131_072, 81_408
 @pytest.fixture(scope="module")
 def sample() -> Iterator[OccupancyResult]:
     with tracestat.open() as trace:
-        yield tracestat.occupancy(trace, agents=24, draws=60)
+        yield tracestat.occupancy(trace, agents=24, draws=40)
 
 
 def by_rows(result: OccupancyResult, provider: str = "claude") -> dict[str, OccupancyGroup]:
@@ -124,7 +125,7 @@ def test_unknown_tokens_and_generation_are_counted(store_of: Make) -> None:
 
 def test_too_little_is_an_answer(store_of: Make) -> None:
     trace = store_of(sessions(5, 6.0, 12.0))
-    for group in tracestat.occupancy(trace, agents=4).groups:
+    for group in tracestat.occupancy(trace, agents=4, draws=0).groups:
         assert group.paused.mean.value is None
         assert group.n_sessions == 5
         assert "5 sessions, 20 needed" in group.notes
@@ -205,8 +206,8 @@ def test_it_says_how_it_was_made(sample: OccupancyResult) -> None:
 
 def test_the_same_trace_gives_the_same_digits(sample: OccupancyResult) -> None:
     with tracestat.open() as trace:
-        again = tracestat.occupancy(trace, agents=24, draws=60, where="provider = 'codex'")
-        other = tracestat.occupancy(trace, agents=24, draws=60, where="provider = 'codex'", seed=1)
+        again = tracestat.occupancy(trace, agents=24, draws=40, where="provider = 'codex'")
+        other = tracestat.occupancy(trace, agents=24, draws=40, where="provider = 'codex'", seed=1)
     assert again.groups == tuple(g for g in sample.groups if g.key["provider"] == "codex")
     assert other.groups[0].tokens.p99.value == again.groups[0].tokens.p99.value
     assert other.groups[0].tokens.p99.low != again.groups[0].tokens.p99.low
@@ -244,7 +245,7 @@ def test_wrong_choices_are_usage_errors(options: dict[str, Any], said: str) -> N
 def test_the_real_trace(real_trace: Path) -> None:
     with tracestat.open(real_trace) as trace:
         frame = session_sequence(trace)[0]
-        result = tracestat.occupancy(trace, agents=32, draws=40)
+        result = tracestat.occupancy(trace, agents=32, draws=20)
     for provider in ("claude", "codex"):
         own = frame.filter(pl.col("provider") == provider)
         sums = own.select(pl.col("generation_seconds", "tool_seconds", "human_seconds").sum()).row(0)
@@ -267,3 +268,9 @@ def test_the_real_trace(real_trace: Path) -> None:
         minute = groups["tool"].bursts[-1]
         assert minute.window == 60
         assert (minute.ratio.low or 0) > 2
+
+
+def test_it_says_that_a_machine_is_estimated(store_of: Make) -> None:
+    machine = replace(load_hardware(), estimate=True)
+    result = tracestat.occupancy(store_of(sessions(24, 6.0, 12.0)), agents=2, hardware=machine, draws=0)
+    assert any("estimates from specifications" in note for note in result.head.notes)

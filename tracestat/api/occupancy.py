@@ -123,7 +123,7 @@ def occupancy(
     groups = []
     for key in sorted_groups(parts):
         groups += _groups(parts[key], key_of(key, selection), how, human_counts=gap.rule != "drop", min_n=min_n or 0)
-    head = head_of(opened, selection, "occupancy", seed=seed, notes=_notes(opened, frame))
+    head = head_of(opened, selection, "occupancy", seed=seed, notes=_notes(opened, frame, machine))
     return OccupancyResult(
         replace(head, unit="pause", clock="wall"),
         agents=agents,
@@ -161,15 +161,17 @@ def _scale(frame: pl.DataFrame, context_p99: int | None) -> float:
     return context_p99 / top
 
 
-def _notes(trace: Trace, frame: pl.DataFrame) -> list[str]:
-    """Say of all sessions what is counted how."""
+def _notes(trace: Trace, frame: pl.DataFrame, machine: Hardware) -> list[str]:
+    """Say of all sessions what is counted how, and of the machine what is not measured."""
     sessions = set(frame["session_pk"].to_list())
     n = len(sessions & set(subagent_links(trace)["session_pk"].to_list()))
+    notes = [f"constants of {machine.id} are in part estimates from specifications"] if machine.estimate else []
     if not n:
-        return []
+        return notes
     return [
+        *notes,
         f"{n:,} of {len(sessions):,} sessions are sub-agents: each counts as an agent of its own, independent of the "
-        "one that waits for it"
+        "one that waits for it",
     ]
 
 

@@ -58,7 +58,7 @@ def typical_draws(
     Examples
     --------
     >>> typical_draws([0, 0, 1], [1.0, 3.0, 3.0], [16, 16, 16], 2, draws=2, seed=3).mean.round(2)
-    array([2.  , 2.33])
+    array([2.33, 2.  ])
     """
     code, held = np.asarray(cluster, dtype=np.intp), np.asarray(tokens, dtype=np.float64)
     time = np.asarray(seconds, dtype=np.float64)

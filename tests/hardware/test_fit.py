@@ -321,6 +321,7 @@ def test_files_of_timings(tmp_path: Path, name: str, text: str) -> None:
         ("a.csv", "kind,tokens,ms\ncold,1\n", r"row 1: ms is None"),
         ("a.csv", "kind,tokens,ms\ncold,1,2,3\n", r"row 1: has kind, tokens, ms, None; it needs"),
         ("a.csv", "kind,tokens,ms\ncold,1.5,2\n", r"row 1: tokens is 1\.5; give a whole number"),
+        ("a.csv", "kind,tokens,ms\ncold,1e300,2\n", r"row 1: tokens is 1e\+300, longer than any prompt"),
         ("a.csv", "kind,tokens,ms\ncold,1,nan\n", r"row 1: ms is nan; it must be positive and finite"),
         ("a.csv", "kind,tokens,ms\ncold,1,-3\n", r"row 1: ms is -3; it must be positive"),
         ("a.json", "{}", r"timings a\.json: is no list of objects"),

@@ -243,7 +243,7 @@ def _sources(
     *,
     pool: int,
 ) -> dict[str, Provenance]:
-    public = f"{card.source.partition(';')[0]}, as of {card.as_of}"
+    public = f"public figure of the card, as of {card.as_of}"
     rate = _rate(card, serving)
     kv_of_card = kv_bytes_over_cards(model, serving) / serving.tensor_parallel
     # what lies beside the weights may be anything from 1 to 4 GB

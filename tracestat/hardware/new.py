@@ -105,8 +105,8 @@ def fit_constants(
     longest = max(kept, key=lambda timing: timing.tokens)
     if longest.tokens >= machine.pool_tokens:
         raise TracestatError(
-            f"timings: {longest.kind} at {longest.tokens:,} tokens: larger than the pool of {machine.pool_tokens:,}, so that "
-            "no engine can have run it; check the row and --pool-tokens"
+            f"timings: {longest.kind} at {longest.tokens:,} tokens: larger than the pool of {machine.pool_tokens:,}, "
+            "so that no engine can have run it; check the row and --pool-tokens"
         )
     if machine.pool_tokens % machine.block_tokens:
         raise TracestatError(

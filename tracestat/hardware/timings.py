@@ -21,6 +21,7 @@ _FEWEST = 5
 # no request is sent, prefilled and answered in less
 _LEAST_SECONDS = 0.001
 _LARGEST_FILE = 1 << 22
+_LONGEST = 1 << 40
 _COLUMNS = ("kind", "tokens", "ms")
 
 
@@ -96,6 +97,8 @@ def _timing(row: Mapping[str, Any], where: str) -> Timing:
         numbers.append(value)
     if numbers[0] != int(numbers[0]):
         raise TracestatError(f"{where}: tokens is {numbers[0]:g}; give a whole number")
+    if numbers[0] > _LONGEST:
+        raise TracestatError(f"{where}: tokens is {numbers[0]:g}, longer than any prompt; correct it")
     return Timing(str(kind), int(numbers[0]), numbers[1] / 1e3)
 
 

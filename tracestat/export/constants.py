@@ -38,9 +38,8 @@ ENDINGS: Final = (".json",)
 # lateness per (provider, kind, limit)
 Late = Mapping[tuple[str | None, str, float], float]
 _LINE = 118
+# notes of a law about what is not in this file
 _ABOUT_OTHERS = ("residual life:", "laws:")
-# what an unfinished sentence of the law says about outputs that are not in this file
-Provider = str | None
 
 
 def constants_of_keys(

@@ -294,7 +294,7 @@ def _tail(groups: Sequence[OccupancyGroup], head: Head) -> list[Table]:
             (),
             (
                 COMPARED,
-                "nobody waited for: sessions without their waits for a person",
+                "nobody waited for: sessions without their waits for a person, as --human-gap drop has them",
                 *([f"if median, if mean: {method.partition(';')[0]}"] if method else []),
             ),
         ),

@@ -205,6 +205,10 @@ def above(document: dict[str, Any]) -> None:
     document["keys"][0]["own_survival"] = [[1.0, 1.25]]
 
 
+def astray(document: dict[str, Any]) -> None:
+    document["sessions"]["providers"][0]["calls_per_round"] = {"shell": [[1, 0]]}
+
+
 def nobody(document: dict[str, Any]) -> None:
     document["sessions"]["providers"] = []
 
@@ -220,6 +224,7 @@ DAMAGE: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (later, "p.json: version 2 of tracestat-profile, this tracestat reads 1; update tracestat"),
     (other, "p.json: no tracestat-profile; tracestat export profile writes one"),
     (above, "expected `float` <= 1.0 - at `$.keys[0].own_survival[0][1]`"),
+    (astray, "no rounds - at `$.sessions.providers[0].calls_per_round.shell`"),
     (nobody, "p.json: it has no sessions to draw from - at `$.sessions.providers`"),
 ]
 
@@ -268,6 +273,33 @@ def test_names_in_a_profile_are_only_text(drawn: Drawn, tmp_path: Path) -> None:
     assert 'B"a\\s\nh' in {tool["tool_name"] for row in rows for tool in row["tools"]}
 
 
+def test_any_numbers_are_drawn_within_bounds(drawn: Drawn, tmp_path: Path) -> None:
+    """Quantiles as large as a float can be end in a trace that ingest reads, or in one line."""
+    document = json.loads(json.dumps(drawn.profile))
+    part = document["sessions"]["providers"][0]
+    most = [1e300] * len(document["sessions"]["levels"])
+    grids = [part["human"]["message"], part["first_prompt"], *part["growth"].values(), *part["output_tokens"].values()]
+    for grid in (*grids, *(band["grid"] for band in part["generation"])):
+        grid["values"] = most if grid["n"] else []
+    short = [3.0] * len(most)
+    part["rounds_per_session"]["values"] = short
+    part["most_context"] = 1 << 53
+    part["calls_per_round"] = {state: [[1 << 50, 1]] for state in part["calls_per_round"]}
+    part["models"] = []
+    document["keys"][0]["own_survival"] = [[1e299, 1.0], [1e300, 0.0]]
+    (tmp_path / "p.json").write_text(json.dumps(document), encoding="utf-8")
+    truth = synth_trace(tmp_path / "t.jsonl", profile=tmp_path / "p.json", sessions=2)
+    assert ingest([tmp_path / "t.jsonl"], tmp_path / "t.duckdb")
+    with tracestat.open(tmp_path / "t.duckdb") as trace:
+        assert trace.counts["rounds"] == truth.rounds
+    part["rounds_per_session"]["values"] = most
+    part["calls_per_round"] = {state: [[1, 1]] for state in part["calls_per_round"]}
+    (tmp_path / "p.json").write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(TracestatError, match="beyond the year 2200"):
+        synth_trace(tmp_path / "u.jsonl", profile=tmp_path / "p.json", sessions=1)
+    assert not (tmp_path / "u.jsonl").exists()
+
+
 def test_choices_beside_a_profile_are_refused(sample_profile: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="profile"):
         synth_trace(tmp_path / "t.jsonl", profile=sample_profile, like="tracelab")  # type: ignore[call-overload]
@@ -284,7 +316,7 @@ def test_commands_end_to_end_on_the_real_trace(
 ) -> None:
     only = ["--where", "provider = 'codex'", "--quiet"]
     assert main(["export", "profile", str(real_trace), "-o", str(tmp_path / "r.json"), *only]) == 0
-    assert "rounds a session" in capsys.readouterr().out
+    assert "rounds/session" in capsys.readouterr().out
     arguments = ["--from", str(tmp_path / "r.json"), "-o", str(tmp_path / "r.jsonl.gz"), "--sessions", "150"]
     assert main(["synth", *arguments, "--json", "--quiet"]) == 0
     document = json.loads(capsys.readouterr().out)

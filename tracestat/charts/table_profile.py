@@ -17,12 +17,12 @@ __all__ = ["comparison_tables", "profile_tables"]
 _NAMES = {
     "tool_pause": "tool pause",
     "human_wait": "wait for a person",
-    "rounds_per_session": "rounds a session",
-    "rounds_per_request": "rounds a request",
+    "rounds_per_session": "rounds/session",
+    "rounds_per_request": "rounds/request",
     "context": "context, tokens",
     "output": "output, tokens",
-    "tool_paused_per_session": "tool time a session",
-    "paused_per_session": "paused a session",
+    "tool_paused_per_session": "tool time/session",
+    "paused_per_session": "paused/session",
 }
 _QUANTILES = ("p50", "p95", "p99")
 

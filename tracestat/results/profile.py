@@ -63,7 +63,7 @@ QUANTITIES: Final = {
     "paused_per_session": "ms",
 }
 
-Count = Annotated[int, Meta(ge=0)]
+Count = Annotated[int, Meta(ge=0, le=1 << 53)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Positive = Annotated[float, Meta(ge=0)]
 

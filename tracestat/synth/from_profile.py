@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from tracestat.errors import TracestatError
 from tracestat.results.profile import Eta, ProviderSessions
 from tracestat.synth.from_profile_chain import Quantiles, StateChain, banded
 from tracestat.synth.from_profile_laws import MOST_MS, KeyDraws
@@ -37,7 +38,11 @@ T = TypeVar("T")
 
 FIRST_MS: Final = 1_772_409_600_000  # 2 March 2026
 DAYS: Final = 130
+# what a profile of strange origin may ask for at most
 MOST_ROUNDS: Final = 100_000
+MOST_CALLS: Final = 100
+MOST_TOKENS: Final = 1 << 40
+LAST_MS: Final = 7_258_118_400_000  # the year 2200
 _ASKS: Final = "AskUserQuestion"
 _TEXT_BYTES: Final = 1 << 20
 _BELOW_1: Final = 1.0 - 1e-12
@@ -99,7 +104,7 @@ class _Part:
         ]
         ends = part.endings.result + part.endings.open
         self.alike = part.alike
-        self.most_context = part.most_context
+        self.most_context = min(part.most_context, MOST_TOKENS)
         self.open_share = part.endings.open / ends if ends else 0.0
 
     def compacts(self, context: float, u: float) -> bool:
@@ -149,7 +154,9 @@ def write_from_profile(
         for _ in range(some):
             number = next(numbers)
             u = stream(np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, 19, number]))))
-            whose = _whose(part.provider, seed, number, number % developers, _pick(ready.models, u()))
+            whose = _whose(
+                part.provider, seed, number, number % developers, _pick(ready.models, u()) if part.models else None
+            )
             for step in _session(ready, u, of_provider):
                 lines.append(drawn_row(whose, step))
                 size += len(lines[-1])
@@ -195,7 +202,7 @@ def _session(part: _Part, u: Uniform, seen: _Seen) -> Iterator[DrawnStep]:
     at = FIRST_MS + int(DAYS * 86_400_000 * u())
     message: int | None = at
     results: list[tuple[int, int, DrawnCall]] = []
-    context = max(round(part.first_prompt.draw(u())), 1)
+    context = max(_tokens(part.first_prompt, u()), 1)
     prefix = min(int(context * _share(part.first_cached, u())), context)
     index, paused_by_tools, paused = 0, 0.0, 0.0
     is_open = False
@@ -207,7 +214,7 @@ def _session(part: _Part, u: Uniform, seen: _Seen) -> Iterator[DrawnStep]:
             is_last = closes and is_final
             calling = state in part.calling
             output = _tokens(part.output.get("call" if calling else "text"), u())
-            generation = max(round(_or(part.generation(output), u(), 1000.0)), 1)
+            generation = max(_wait(part.generation(output), u(), 1000.0), 1)
             first, last = at + (generation * 3 + 9) // 10, at + generation
             is_open = is_last and calling and u() < part.open_share
             calls, pause, beyond = (
@@ -234,6 +241,8 @@ def _session(part: _Part, u: Uniform, seen: _Seen) -> Iterator[DrawnStep]:
             results = [(index, i, call) for i, call in enumerate(calls)]
             back = max((call.result or last for call in calls), default=last)
             at = max(back, last + pause + human)
+            if at > LAST_MS:
+                raise TracestatError(f"the waits of a session of {part.provider} lead beyond the year 2200")
             message = at if closes else None
             context, prefix = _grown(part, context, "message" if closes else state, pause + human, u)
             index += 1
@@ -251,12 +260,12 @@ def _calls(
     part: _Part, state: str, at: int, is_open: bool, u: Uniform, slow: Uniform, slow_human: Uniform
 ) -> tuple[list[DrawnCall], int, bool]:
     """Make the calls of one step: the first is the one that is waited for."""
-    n = _pick(part.calls[state], u())
+    n = min(_pick(part.calls[state], u()), MOST_CALLS)
     if state == "human":
         pause = _wait(part.asked, slow_human())
         return [DrawnCall(_ASKS, None, at, None if is_open else at + pause)], pause, False
     tool, skeleton, drawn = part.keys.draw(part.provider, state, u(), slow())
-    pause = round(drawn.ms)
+    pause = round(min(drawn.ms, MOST_MS))
     limit = drawn.ms if drawn.kind else None
     name = tool or state
     calls = [DrawnCall(name, skeleton, at, None if is_open else at + pause, None if is_open else drawn.kind, limit)]
@@ -277,7 +286,7 @@ def _inside(u: float) -> float:
 def _grown(part: _Part, context: int, source: str, gap: float, u: Uniform) -> tuple[int, int]:
     """Give context and cached part of the next step."""
     if part.compacts(context, u()):
-        after = min(max(round(part.after_compaction.draw(u())), 1), context)
+        after = min(max(_tokens(part.after_compaction, u()), 1), context)
         return after, min(int(after * _share(part.first_cached, u())), after)
     growth = part.growth.get(source)
     after = max(context + (round(growth.draw(u())) if growth else 0), 1)
@@ -291,11 +300,11 @@ def _share(quantiles: Quantiles, u: float) -> float:
 
 
 def _tokens(quantiles: Quantiles | None, u: float) -> int:
-    return 1 if quantiles is None else max(round(_or(quantiles, u, 1.0)), 0)
+    return 1 if quantiles is None else round(min(max(_or(quantiles, u, 1.0), 0.0), MOST_TOKENS))
 
 
-def _wait(quantiles: Quantiles, u: float) -> int:
-    return round(min(max(_or(quantiles, u, 0.0), 0.0), MOST_MS))
+def _wait(quantiles: Quantiles, u: float, otherwise: float = 0.0) -> int:
+    return round(min(max(_or(quantiles, u, otherwise), 0.0), MOST_MS))
 
 
 def _or(quantiles: Quantiles, u: float, otherwise: float) -> float:
@@ -321,7 +330,7 @@ def _divided(total: int, weights: Sequence[int]) -> list[int]:
     return counts
 
 
-def _whose(provider: str, seed: int, number: int, developer: int, model: str) -> DrawnSession:
+def _whose(provider: str, seed: int, number: int, developer: int, model: str | None) -> DrawnSession:
     key = f"{seed % 2**16:04x}{number:06x}"
     return DrawnSession(
         provider, f"{provider}:drawn-{key}", f"project_{developer:08x}", f"user_{developer:08x}", model, key
@@ -342,4 +351,7 @@ def _etas(
 def _beyond_notes(beyond: int) -> list[str]:
     if not beyond:
         return []
-    return [f"{beyond:,} pauses lie beyond what was observed: drawn by the profile's tail rule, 30 days at most"]
+    return [
+        f"{beyond:,} pauses lie beyond what was observed: drawn by the profile's tail rule, 30 days at most; "
+        "where it has none, at the last observed time"
+    ]

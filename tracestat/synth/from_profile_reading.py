@@ -20,6 +20,7 @@ __all__ = ["ReadProfile", "checked_profile", "read_profile"]
 
 _MOST_BYTES: Final = 1 << 30
 _SLACK: Final = 1e-6
+_DIGITS: Final = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +71,10 @@ def checked_profile(data: bytes, name: str) -> Profile:
     TracestatError
     """
     try:
-        head: Any = json.loads(data, parse_constant=_no_number, parse_float=_number)
+        head: Any = json.loads(data, parse_constant=_no_number, parse_float=_number, parse_int=_whole)
     except (ValueError, RecursionError) as error:
         place = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise TracestatError(f"{name}: no JSON{place}; export the profile again") from error
+        raise TracestatError(f"{name}: no JSON, or a number out of range{place}; export the profile again") from error
     if not isinstance(head, dict) or head.get("schema") != SCHEMA:
         raise TracestatError(f"{name}: no {SCHEMA}; tracestat export profile writes one")
     version = head.get("version")
@@ -91,6 +92,12 @@ def checked_profile(data: bytes, name: str) -> Profile:
 
 def _no_number(text: str) -> None:
     raise ValueError(text)
+
+
+def _whole(text: str) -> int:
+    if len(text) > _DIGITS:
+        raise ValueError(text)
+    return int(text)
 
 
 def _number(text: str) -> float:
@@ -137,6 +144,9 @@ def _in_provider(part: ProviderSessions, levels: int, place: str) -> Iterator[tu
         if any(a > b for a, b in pairwise(grid.values)):
             yield f"{place}.{name}.values", "quantiles must not fall"
     yield from _in_chain(part.chain, f"{place}.chain")
+    for state, table in part.calls_per_round.items():
+        if not sum(n for _, n in table):
+            yield f"{place}.calls_per_round.{state}", "no rounds"
     if not part.n_sessions:
         yield f"{place}.n_sessions", "no sessions"
     for name, needed in (("rounds_per_session", part.rounds_per_session), ("first_prompt", part.first_prompt)):

@@ -16,6 +16,7 @@ __all__ = ["RequestSizes"]
 
 Floats = NDArray[np.float64]
 _POINTS: Final = 4_000  # at which a grid of quantiles is turned into a law of whole numbers
+_LONGEST: Final = 100_000
 _LARGEST: Final = 4_000_000  # rounds times requests up to which sizes are drawn given their sum
 
 
@@ -91,5 +92,5 @@ def _law(quantiles: Quantiles) -> Floats:
     """Give the probability of each whole number, from 0 on."""
     if not quantiles:
         return np.array([0.0, 1.0])
-    drawn = [max(round(quantiles.draw((i + 0.5) / _POINTS)), 1) for i in range(_POINTS)]
+    drawn = [min(max(round(quantiles.draw((i + 0.5) / _POINTS)), 1), _LONGEST) for i in range(_POINTS)]
     return np.bincount(drawn).astype(np.float64) / _POINTS

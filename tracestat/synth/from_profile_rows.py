@@ -54,7 +54,7 @@ class DrawnSession:
     session: str
     project: str
     developer: str
-    model: str
+    model: str | None
     key: str
 
 

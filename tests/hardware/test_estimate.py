@@ -204,7 +204,7 @@ def test_weights_that_the_config_stores_in_fewer_bits_are_said() -> None:
     stored = geometry_of(LLAMA_8B | {"quantization_config": {"quant_method": "fp8"}})
     card = card_of("h100-80gb-sxm")
     wide, narrow = (estimate_constants(card, stored, Serving(weight_dtype=d), id="x").notes for d in ("bf16", "fp8"))
-    assert "the weights are quantized (fp8), and bf16 was taken" in wide[1]
+    assert "the weights are quantized (fp8), and they were taken as bf16" in wide[1]
     assert not any("quantized" in note for note in narrow)
 
 

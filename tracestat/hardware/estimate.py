@@ -301,8 +301,8 @@ def _notes(card: Card, model: Geometry, serving: Serving) -> tuple[str, ...]:
     if model.quantization and serving.weight_dtype in ("bf16", "fp16"):
         notes.insert(
             1,
-            f"the config.json says that the weights are quantized ({model.quantization}), and {serving.weight_dtype} "
-            "was taken: --weight-dtype says otherwise",
+            f"the config.json says that the weights are quantized ({model.quantization}), and they were taken as "
+            f"{serving.weight_dtype}: s and the pool are another machine's unless --weight-dtype says what is served",
         )
     copies = _copies(model, serving)
     if copies > 1:

@@ -28,6 +28,10 @@ pause, command) stands in `tracestat.synth.truth.UNITS` and in every truth file.
 ``like="tracelab"`` makes another kind of trace: one whose figures are the published ones, or miss them on purpose, with
 no law of single keys behind it (`tracestat.synth.like_tracelab`).
 
+``profile=FILE`` draws sessions from what ``tracestat export profile`` wrote of any trace: they resemble the recorded
+ones as far as its laws, quantiles and first-order chain say, and the truth file compares both
+(`tracestat.synth.from_profile`).
+
 The bundled ``data/sample.jsonl.gz`` is ``tracestat synth -o data/sample.jsonl.gz --sessions 120 --seed 0``.
 """
 

@@ -181,7 +181,8 @@ def _reason(
     if abs(now - was) <= NEAR * abs(was):
         return ""
     if _is_chance(was, values, session, p):
-        return f"within the sampling error of {int(session.max()) + 1:,} sessions drawn"
+        n = int(session.max()) + 1
+        return f"within the sampling error of {n:,} session{'s' if n > 1 else ''} drawn"
     return _REASONS[name]
 
 

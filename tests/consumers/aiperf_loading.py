@@ -79,7 +79,12 @@ def decoding_here() -> Iterator[None]:
     def decode(sequences: list[list[int]], *_: Any, **__: Any) -> list[str]:
         return [tokenizer.decode(tokens) for tokens in sequences]
 
-    with mock.patch("aiperf.dataset.loader.hash_ids_synthesis.parallel_decode", decode):
+    from aiperf.common.environment import Environment
+
+    with (
+        mock.patch("aiperf.dataset.loader.hash_ids_synthesis.parallel_decode", decode),
+        mock.patch.object(Environment.DATASET, "WEKA_PARALLEL_WORKERS", 1),  # its workers would fetch a tokenizer
+    ):
         yield
 
 

@@ -10,7 +10,6 @@ import pytest
 import tracestat
 from tests.consumers.dynamo_replaying import ENGINE_BLOCK, replay
 from tests.export.replay_readers import by_hand
-from tests.export.replay_readers.model import Session
 from tests.export.replay_readers.store import differences, sessions_of
 from tracestat.durations.sequence import HumanGap
 from tracestat.store import Trace
@@ -92,11 +91,6 @@ def test_weka_files_hold_a_request_back_by_the_recorded_generation_alone(sample:
     tracestat.export_replay(sample, path, format="kv-cache-tester", where=SOME)
     replayed = replay(path, "weka", execution_model="m")
     due = sessions_of(sample, HumanGap("cap", 60.0), where=SOME)
-    assert sorted(tokens(s) for s in replayed.sessions) == sorted(tokens(s) for s in due)
+    assert sorted(s.tokens for s in replayed.sessions) == sorted(s.tokens for s in due)
     waited = sum(step.after for session in replayed.sessions for step in session.steps)
     assert waited >= sum(step.after for session in due for step in session.steps)
-
-
-def tokens(session: Session) -> list[tuple[int, int]]:
-    """Give what is asked for and answered."""
-    return [(step.prompt, step.output) for step in session.steps]

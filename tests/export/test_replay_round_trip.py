@@ -8,21 +8,25 @@ from __future__ import annotations
 import csv
 import json
 import re
+import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import tracestat
+from tests.conftest import corpus_path
 from tests.export.replay_readers import by_hand
 from tests.export.replay_readers.formats import FORMATS, Format
 from tests.export.replay_readers.model import Session
 from tests.export.replay_readers.store import differences, sessions_of
 from tests.traces import call, event, round_, write
 from tracestat.durations.sequence import parse_human_gap
+from tracestat.durations.subagents import subagent_links
 from tracestat.export.attribution import about_path
 from tracestat.ingest import ingest
 from tracestat.store import Trace, open_store
@@ -267,3 +271,26 @@ def test_the_same_bytes_twice_and_whose_they_are(form: Format, sample: Trace, tm
 
 def test_what_was_typed_by_hand_is_what_readers_read(tmp_path: Path) -> None:
     assert by_hand.write(tmp_path).keys() == {form.name for form in FORMATS}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("form", [form for form in FORMATS if form.block], ids=lambda form: form.name)
+def test_sub_agents_hang_where_the_log_says(form: Format, tmp_path: Path) -> None:
+    with tarfile.open(corpus_path("raw_claude_code.tar.gz")) as tar:
+        tar.extractall(tmp_path / "logs", filter="data")
+    ingest([tmp_path / "logs"], tmp_path / "store.duckdb")
+    (tmp_path / "out").mkdir()
+    with open_store(tmp_path / "store.duckdb") as trace:
+        found = form.read(exported(trace, tmp_path / "out", form))
+        expected = due(trace, form)
+        links = subagent_links(trace).filter(pl.col("link") == "linked")
+        assert differences(expected, found, form.within) == []
+    tokens = {session.name: session.tokens for session in expected}
+    said = sorted(
+        (tokens[str(child)], tokens[str(parent)], place)
+        for child, parent, place in links.select("session_pk", "parent_session_pk", "parent_place").iter_rows()
+        if str(child) in tokens and str(parent) in tokens
+    )
+    named = {session.name: session.tokens for session in found}
+    assert len(said) > 50
+    assert said == sorted((s.tokens, named[s.parent[0]], s.parent[1]) for s in found if s.parent)

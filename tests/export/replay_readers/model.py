@@ -43,6 +43,11 @@ class Session:
     arrival: float = 0.0
     parent: tuple[str, int] | None = None
 
+    @property
+    def tokens(self) -> tuple[tuple[int, int], ...]:
+        """What is asked and answered: by it a session is known whatever it is called."""
+        return tuple((step.prompt, step.output) for step in self.steps)
+
 
 def waits(befores: Sequence[float]) -> list[tuple[float, float]]:
     """Give (before, after) of each step from the waits before; what follows the last is 0."""

@@ -73,10 +73,10 @@ def differences(due: Sequence[Session], found: Sequence[Session], within: float)
         return [f"{len(found)} sessions for {len(due)}"]
     waiting: dict[tuple[tuple[int, int], ...], list[Session]] = defaultdict(list)
     for session in found:
-        waiting[_tokens(session)].append(session)
+        waiting[session.tokens].append(session)
     said: list[str] = []
     for session in due:
-        candidates = waiting[_tokens(session)]
+        candidates = waiting[session.tokens]
         if not candidates:
             said.append(f"session {session.name}: no session of the file has its prompts and outputs")
             continue
@@ -85,10 +85,6 @@ def differences(due: Sequence[Session], found: Sequence[Session], within: float)
         candidates.pop(best)
         said.extend(told[best])
     return said
-
-
-def _tokens(session: Session) -> tuple[tuple[int, int], ...]:
-    return tuple((step.prompt, step.output) for step in session.steps)
 
 
 def _step_differences(due: Session, found: Session, within: float) -> list[str]:

@@ -159,7 +159,7 @@ def test_cards_are_plausible_and_say_where_from(id_: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"sliding_window": 4096}, r"sliding_window 4096: the cache of such a model does not grow"),
+        ({"sliding_window": 4096}, r"sliding_window 4096: .* does not grow .*state --kv-bytes-per-token"),
         ({"layer_types": ["full_attention", "sliding_attention"]}, "layer_types: layers of several kinds"),
         ({"mamba_d_state": 16}, "mamba_d_state: state-space layers"),
         ({"linear_num_key_heads": 16}, "linear attention"),

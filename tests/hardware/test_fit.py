@@ -244,6 +244,7 @@ def exchanged(timing: Timing) -> Timing:
         ),
         ([*FIFTEEN, Timing("cold", 131_072, 36.0)], r"cold at 131,072 tokens: larger than the pool of 81,408"),
         ([*FIFTEEN, Timing("reload_native", 10**300, 1e299)], r"larger than the pool"),
+        ([*FIFTEEN, Timing("reload_lmcache", 255, 0.015)], r"shorter than the chunk of 256, .*check --lmcache-chunk"),
         ([*FIFTEEN, Timing("cold", 8192, 0.8)], r"cold at 8,192 tokens is 571 and 800 ms, more apart than noise"),
         (at("cold", 32768, 0.1), r"cold falls from 571 ms at 8,192 tokens to 364\.8 ms at 32,768"),
         (edited(exchanged), r"nowhere faster than cold; .*exchanged|more apart than noise"),

@@ -19,6 +19,7 @@ __all__ = ["KV_BYTES", "WEIGHT_BYTES", "Geometry", "geometry_of", "read_config"]
 KV_BYTES = {"bf16": 2, "fp16": 2, "fp8": 1}
 WEIGHT_BYTES = {"bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0, "int4": 0.5}
 _LARGEST_FILE = 1 << 24
+_INSTEAD = "measure it (tracestat hardware recipe) and state --kv-bytes-per-token in place of --model"
 _OTHER_CACHES = {
     "layer_types": "layers of several kinds",
     "hybrid_override_pattern": "hybrid layers",
@@ -223,23 +224,19 @@ class _Reader:
         if window is not None and self.config.get("use_sliding_window", True) is not False and not uniform:
             raise TracestatError(
                 f"{self.where}: sliding_window {str(window)[:20]}: the cache of such a model does not grow with its "
-                "context; measure it instead (tracestat hardware recipe)"
+                f"context; {_INSTEAD}"
             )
         for key, what in _OTHER_CACHES.items():
             plain = uniform if key == "layer_types" else _only(self.config.get(key), _PLAIN.get(key))
             if self.has(key) and not plain:
-                raise TracestatError(
-                    f"{self.where}: {key}: {what}, whose cache is not counted here; measure it instead "
-                    "(tracestat hardware recipe)"
-                )
+                raise TracestatError(f"{self.where}: {key}: {what}, whose cache is not counted here; {_INSTEAD}")
 
     def refuse_other_experts(self) -> None:
         for key in _OTHER_EXPERTS:
             value = self.config.get(key)
             if value not in (None, []) and not _only(value, 1):
                 raise TracestatError(
-                    f"{self.where}: {key} {str(value)[:20]}: experts that are not counted here; measure it instead "
-                    "(tracestat hardware recipe)"
+                    f"{self.where}: {key} {str(value)[:20]}: experts that are not counted here; {_INSTEAD}"
                 )
 
 

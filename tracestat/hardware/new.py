@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tracestat.errors import TracestatError
 from tracestat.hardware.constants import Hardware, Provenance, Step, StorePath, Timing
 from tracestat.hardware.fit import Layout, Solution, solve_timings
-from tracestat.hardware.timing import timing_seconds
+from tracestat.hardware.timing import KINDS, timing_seconds
 from tracestat.hardware.timings import check_timings
 
 __all__ = ["ASSUMED_BASE", "Machine", "fit_constants"]
@@ -114,6 +114,13 @@ def fit_constants(
             "give the size that the engine prints at its start, and the block it ran with (--block)"
         )
     chunks = {"lmcache": machine.lmcache_chunk, "native": machine.block_tokens}
+    short = next((t for t in kept if t.tokens < chunks.get(KINDS[t.kind] or "", 0)), None)
+    if short is not None:
+        raise TracestatError(
+            f"timings: {short.kind} at {short.tokens:,} tokens: shorter than the chunk of "
+            f"{chunks[KINDS[short.kind] or '']:,}, so that nothing is stored or loaded; measure longer ones, or check "
+            "--lmcache-chunk and --block"
+        )
     solution = solve_timings(
         kept, Layout(machine.max_batched_tokens, machine.block_tokens, chunks, whole_hits), base=base
     )

@@ -13,7 +13,8 @@ spell AS (
     SELECT {keys}, round_pk, end_kind, asked_limit_seconds, seconds,
         end_kind = 'completed' AND tool_class = 'shell' AND command_skeleton LIKE '%sleep%'
             AND seconds - coalesce(approval_seconds, 0) >= asked_limit_seconds - 0.005
-            AND seconds - coalesce(approval_seconds, 0) < 1.01 * asked_limit_seconds + 0.5 AS slept
+            AND seconds - coalesce(approval_seconds, 0) < 1.01 * asked_limit_seconds + 0.5
+            AND ($unit <> 'pause' OR n_calls = 1) AS slept
     FROM durations
     WHERE observed AND excluded IS NULL AND ($rows = 'all' OR row_kind = $rows) AND {where}
 ),

@@ -149,17 +149,27 @@ def test_every_level_holds_each_row_once_and_what_is_used_is_a_curve(made: dict[
     assert all(law.weight == 1 for law in of_level(laws, "provider").values())
 
 
-def test_much_of_its_own_data_is_used_as_it_is(made: dict[str, KeyLaws]) -> None:
-    """A key with thousands of rows keeps its curve; one with a row gets that of the key above."""
-    rich = only(made["pause"], "tool", tool="exec_command")
-    assert rich.weight > 0.9
-    own = dict(zip(LAW_GRID, rich.survival, strict=False))
-    used = dict(zip(LAW_GRID, rich.used, strict=True))
-    for t in LAW_GRID[40:90:10]:
-        assert used[t] == pytest.approx(own[t], abs=0.05)
+def test_much_of_its_own_data_is_used_as_it_is_at_every_level(made: dict[str, KeyLaws]) -> None:
+    """A key with hundreds of rows of many sessions keeps its curve; one with a row leans on the keys around it."""
+    rich = [law for law in made["pause"].laws if law.n >= 100 and law.n_sessions >= 10]
+    assert {law.level for law in rich} == set(LEVELS)
+    for law in rich:
+        apart = [abs(used - own) for used, own in zip(law.used, law.survival, strict=False)]
+        # where nothing tells the keys of a level apart, all have the curve of the one above
+        assert law.weight > 0.8 or law.weight == 0, law.key
+        assert law.weight == 0 or max(apart) < (0.05 if law.level == "provider" else 0.1), law.key
     poor = [law for law in made["pause"].laws if law.n == 1 and law.level == "command_skeleton"]
     assert poor
     assert all(law.weight < 0.5 for law in poor)
+
+
+def test_a_key_with_all_rows_of_the_one_above_has_its_law(made: dict[str, KeyLaws]) -> None:
+    above = of_level(made["pause"], "tool")
+    alone = [law for law in of_level(made["pause"], "command_skeleton").values() if law.key["command_skeleton"] is None]
+    assert len(alone) > 3
+    for law in alone:
+        one = above[tuple(law.key.values())[:3]]
+        assert (law.n, law.used, law.weight, law.level_used) == (one.n, one.used, one.weight, one.level_used)
 
 
 def test_counts_of_a_trace_by_hand(store_of: Make) -> None:

@@ -189,19 +189,11 @@ class _Level:
         fitted = self._fitted(enough) if fits else {}
         made = {}
         for key in sorted_groups(counts):
-            lent = shrunk[key]
             named = dict.fromkeys(LEVELS) | dict(zip(keys, key, strict=True))
-            placed: dict[str, Any] = {
-                "key": named,
-                "level": keys[-1],
-                "used": lent.curve,
-                "level_used": LEVELS[lent.level],
-                "weight": lent.weight,
-            }
             if key in same:
-                made[key] = replace(above[key[:-1]], **placed)
+                made[key] = replace(above[key[:-1]], key=named, level=keys[-1])
                 continue
-            one = own[key]
+            one, lent = own[key], shrunk[key]
             steps = one.steps
             notes: list[str] = []
             if key not in enough:
@@ -216,7 +208,11 @@ class _Level:
             last = float(steps.time[-1])
             within = [t for t in LAW_GRID if t <= last] if key in enough else []
             made[key] = KeyLaw(
-                **placed,
+                key=named,
+                level=keys[-1],
+                used=lent.curve,
+                level_used=LEVELS[lent.level],
+                weight=lent.weight,
                 n=one.n,
                 n_events=n_events,
                 n_censored=one.n - n_events,

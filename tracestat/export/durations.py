@@ -78,11 +78,13 @@ COLUMNS: Final[Mapping[str, Described]] = {
     "used": Described(
         "list<double>",
         "probability",
-        "P(T > t[i]) with the key shrunk towards the one above it: for forecasts and drawing",
+        "P(T > t[i]) with the key shrunk towards what keys of the one above have in common: for forecasts and drawing",
     ),
     "tail_alpha": Described("float64", None, "beyond 20,000 s used falls as t^-alpha, an assumption of the forecast"),
     "level_used": Described("string", None, "lowest level whose rows carry at least half of used"),
-    "weight": Described("float64", "share", "weight of the key's own rows in used; the rest is the key above"),
+    "weight": Described(
+        "float64", "share", "weight of own rows in used, the rest is what keys beside it share; 0: as the key above"
+    ),
     "atoms": Described(
         "list<struct<seconds: double, kind: string, share: double, share_low: double, share_high: double>>",
         "seconds; share of n",

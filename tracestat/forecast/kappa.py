@@ -47,6 +47,11 @@ class KappaFit:
     profile: tuple[tuple[float, float], ...]
     note: str | None = None
 
+    @property
+    def alike(self) -> bool:
+        """Whether nothing tells the keys apart: they have the curve of the key above."""
+        return bool(self.kappa >= np.exp(LOG_KAPPAS[-1]))
+
 
 def clipped(hazard: Array) -> Array:
     """Cut hazards to [1e-9, 1 - 1e-9], so that no event is impossible."""

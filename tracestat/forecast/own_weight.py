@@ -1,4 +1,4 @@
-"""How much of a shrunk curve comes from a key's own rows, and how much from the keys above it."""
+"""Curves of keys that lean on their own rows as far as these are independent evidence, and how far that is."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tracestat.forecast.counts import Counts
+from tracestat.forecast.shrinkage import root_hazards
 from tracestat.forecast.tree import ForecastTree
 
 __all__ = ["OwnWeights", "own_weights"]
@@ -17,10 +19,12 @@ _HALF = 0.5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OwnWeights:
-    """Weights of the nodes of a tree, in the order of its curves.
+    """Hazards and weights of the nodes of the lowest level of a tree.
 
     Attributes
     ----------
+    hazards : ndarray, shape (n, J)
+        Per bin, between that of the node's own rows and that of its parent.
     weight : ndarray, shape (n,)
         Of a node's own rows in its curve, 0 to 1; 1 for the root.
     used : ndarray of int, shape (n,)
@@ -28,16 +32,19 @@ class OwnWeights:
         its curve; 0 is the root.
     """
 
+    hazards: Array
     weight: Array
     used: NDArray[np.intp]
 
 
-def own_weights(tree: ForecastTree) -> OwnWeights:
-    """Weigh own rows against those of the keys above, for every node of a tree.
+def own_weights(tree: ForecastTree, own: Counts) -> OwnWeights:
+    """Mix the hazards of keys with those of the keys above, for every node of a tree's lowest level.
 
     Parameters
     ----------
     tree : ForecastTree
+    own : Counts
+        Of the nodes of its lowest level, every row counted once.
 
     Returns
     -------
@@ -45,27 +52,35 @@ def own_weights(tree: ForecastTree) -> OwnWeights:
 
     Notes
     -----
-    In bin j the hazard of a node is its own with weight ``r_j / (r_j + kappa)``, r the rows that reach the bin (as they
-    count for the fit), and that of its parent with the rest. The weight of the node is the mean of this over the
-    durations of its curve: over bins, each counted by the probability to end in it. The open bin has no
-    rows of its own in any node but the root.
+    In bin j the hazard of a node is ``d_j / r_j`` of its own rows with weight ``n_j / (n_j + kappa)`` and that of its
+    parent in the tree with the rest; n counts the rows as the fit does, those of one session for less the more there
+    are. So with many sessions the curve is that of the rows themselves, and many rows of one session do not carry it
+    alone. (The fit's own posterior mean has discounted d and r, too: the curve of a session to come, not of the rows.)
+    The root is that of all rows: it has no parent. The weight of a node is the mean over the durations of its curve:
+    over bins, each counted by the probability to end in it; the open bin has no rows of its own in any node but the
+    root. The parent is what its children have in common, each for less the more rows it has, so the curve of a child
+    not seen before, and not the curve of all rows of the parent.
     """
-    levels = len(tree.keys) + 1
-    hazards = np.concatenate(tree.shrinkage.hazards[:levels])
-    survival = np.cumprod(1 - np.minimum(hazards, 1.0), axis=1)
-    ends = np.concatenate([np.ones((len(hazards), 1)), survival[:, :-1]], axis=1) - survival
-    starts = [*tree.starts, len(hazards)]
-    weight, used = np.ones(len(hazards)), np.zeros(len(hazards), dtype=np.intp)
-    # of each level from the first below the root: what the keys above it carry in each bin
-    above: list[Array] = []
-    for depth in range(1, levels):
-        here = slice(starts[depth], starts[depth + 1])
-        reached = tree.shrinkage.counts[depth].reached
-        own = reached / (reached + tree.shrinkage.kappas[depth - 1].kappa)
-        parents = tree.nesting.levels[depth - 1].parents
-        above = [*(rest[parents] * (1 - own) for rest in above), 1 - own]
-        weight[here] = (ends[here] * own).sum(axis=1)
-        for level, rest in enumerate(above, start=1):
-            carried = (ends[here] * (1 - rest)).sum(axis=1)
-            used[here] = np.where(carried >= _HALF, level, used[here])
-    return OwnWeights(np.clip(weight, 0.0, 1.0), used)
+    depth = len(tree.keys)
+    if not depth:
+        return OwnWeights(root_hazards(own), np.ones(1), np.zeros(1, dtype=np.intp))
+    # shares of own rows in each bin, of each level from the lowest up
+    node = np.arange(len(own.reached))
+    shares: list[Array] = []
+    for level in range(depth, 0, -1):
+        reached = tree.shrinkage.counts[level].reached[node]
+        shares.append(reached / (reached + tree.shrinkage.kappas[level - 1].kappa))
+        node = tree.nesting.levels[level - 1].parents[node]
+        if level == depth:
+            prior = tree.shrinkage.hazards[level - 1][node]
+    raw = own.ended / np.maximum(own.reached, 1)
+    hazards = shares[0] * raw + (1 - shares[0]) * prior
+    alive = np.cumprod(1 - np.minimum(hazards, 1.0), axis=1)
+    ends = np.concatenate([np.ones((len(hazards), 1)), alive[:, :-1]], axis=1) - alive
+    used = np.zeros(len(hazards), dtype=np.intp)
+    rest = np.ones_like(hazards)
+    for level, share in zip(range(depth, 0, -1), shares, strict=True):
+        rest = rest * (1 - share)
+        carried = (ends * (1 - rest)).sum(axis=1)
+        used = np.where((used == 0) & (carried >= _HALF), level, used)
+    return OwnWeights(hazards, np.clip((ends * shares[0]).sum(axis=1), 0.0, 1.0), used)

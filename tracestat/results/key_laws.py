@@ -101,11 +101,15 @@ class KeyLaw:
     tail_alpha : float or None
         Exponent of the power law that the forecast assumes beyond the last edge; None where nothing is assumed.
     used : tuple of float
-        P(T > t) at all times of ``LAW_GRID``, the key shrunk towards the one above it.
+        P(T > t) at all times of ``LAW_GRID``, the key shrunk towards what keys of the one above it have in common (a
+        curve that no row of the file has: big keys count for less in it than among the rows of the key above). Of a
+        provider, the curve of all its rows; of a key that nothing tells apart from those beside it, ``used`` of the
+        key above.
     level_used : str
         The lowest level whose own rows carry at least half of the weight of ``used``.
     weight : float
-        Weight of the key's own rows in ``used``, 0 to 1; the rest is the key above it.
+        Weight of the key's own rows in ``used``, 0 to 1; many rows of one session count as few. A key that holds all
+        rows of the one above it has the numbers of that one.
     atoms : tuple of KeyAtom
     hazard : tuple of KeyHazard
     residual : tuple of KeyResidual

@@ -235,6 +235,7 @@ def test_whole_sessions_are_chosen(store_of: Make) -> None:
     [
         ("cap:60", HumanGap("cap", 60.0)),
         ("cap:0.5", HumanGap("cap", 0.5)),
+        ("cap:1234567.25", HumanGap("cap", 1234567.25)),
         ("keep", HumanGap("keep")),
         ("drop", HumanGap("drop")),
     ],

@@ -246,6 +246,17 @@ def test_waits_on_the_wrong_row_are_caught(form: Format, store_of: Callable[...,
     assert all("before" in line or "after" in line for line in said)
 
 
+def test_sessions_begin_as_far_apart_as_recorded(store_of: Callable[..., Trace], tmp_path: Path) -> None:
+    step = {"tool": 1.5, "human": None, "prefix": 0, "append": 70, "output": 5}
+    trace = store_of([*session_rows(2, [step | {"append": 90}]), *session_rows(1, [step])])
+    for form in FORMATS:
+        if form.name == "kv-cache-tester":
+            continue  # has no word for it, and refuses
+        for start, due_ in (("zero", [(70, 0.0), (90, 0.0)]), ("recorded", [(70, 0.0), (90, 1_000_000.0)])):
+            read = form.read(exported(trace, tmp_path, form, start=start))
+            assert sorted((s.steps[0].prompt, s.arrival) for s in read) == due_, form.name
+
+
 @OF_FORMAT
 def test_the_same_bytes_twice_and_whose_they_are(form: Format, sample: Trace, tmp_path: Path) -> None:
     written = []

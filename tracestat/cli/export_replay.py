@@ -14,7 +14,7 @@ from tracestat.cli.files import check_no_input, describe_file
 from tracestat.cli.options import Json, Licensed, Output, Quiet, Seed, WholeSessions, expand
 from tracestat.cli.progress import progress_bar
 from tracestat.cli.reading import opened
-from tracestat.errors import TracestatError
+from tracestat.errors import TracestatError, UsageError
 
 if TYPE_CHECKING:
     from tracestat.results import Json as Json_
@@ -157,6 +157,8 @@ def replay_command(
 @contextmanager
 def _folder(chosen: WholeSessions, output: Path, *, json: bool, quiet: bool) -> Iterator[Trace]:
     """Do for a folder what `exporting` does for a file."""
+    if not output.name:
+        raise UsageError(f"-o {output}: give the folder a name of its own")
     if not output.absolute().parent.is_dir():
         raise TracestatError(f"-o {output.name}: the folder that it is to stand in does not exist; create it first")
     for path in (output, output.with_name(f"{output.name}.about.json")):

@@ -39,7 +39,7 @@ class HumanGap:
 
     def __str__(self) -> str:
         """Write it as the command line takes it."""
-        return self.rule if self.cap is None else f"cap:{self.cap:g}"
+        return self.rule if self.cap is None else f"cap:{self.cap!r}".removesuffix(".0")
 
 
 DEFAULT_HUMAN_GAP: Final = HumanGap("cap", 60.0)

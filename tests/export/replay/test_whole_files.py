@@ -46,7 +46,19 @@ def test_what_cannot_be_replayed_is_left_out_whole_and_counted(store_of: StoreOf
     unknown[2] |= {"output_tokens": None}
     written = export(store_of([*unknown, *four_steps("k")]), tmp_path / "x", "llmservingsim")
     assert (written.left_out, written.counts.sessions, written.counts.steps) == (1, 1, 4)
-    assert "1 session (4 steps) of unknown tokens left out" in written.notes
+    assert any(note.startswith("1 session (4 steps) left out: tokens unknown, ") for note in written.notes)
+
+
+@pytest.mark.parametrize("count", [-1, 100_000_001, 2**62, 2**63 - 1])
+@pytest.mark.parametrize("name", ["prefix_tokens", "newly_append_tokens", "output_tokens"])
+def test_tokens_that_cannot_be_are_left_out_and_stop_nothing(
+    store_of: StoreOf, tmp_path: Path, name: str, count: int
+) -> None:
+    damaged = four_steps("u", 1000)
+    damaged[2] |= {name: count}
+    written = export(store_of([*damaged, *four_steps("k")]), tmp_path / "x", "dynamo-agentic-mooncake", scale_context=9)
+    assert (written.left_out, written.counts.sessions, written.counts.steps) == (1, 1, 4)
+    assert any("left out: tokens unknown, negative or above 100,000,000" in note for note in written.notes)
 
 
 def test_tokens_of_nothing_become_one_and_are_counted(store_of: StoreOf, tmp_path: Path) -> None:
@@ -124,6 +136,11 @@ def test_scaled_contexts_reach_what_was_asked_for(trace: Trace, tmp_path: Path) 
     assert min(int(row["output_len"]) for row in rows(small.path)) >= 1
 
 
+def test_contexts_of_nothing_are_scaled_to_the_least(store_of: StoreOf, tmp_path: Path) -> None:
+    written = export(store_of(single("a", **tokens(0, 0, 0))), tmp_path / "x", "tracelab-csv", scale_context=500)
+    assert [(row["input_len"], row["output_len"]) for row in rows(written.path)] == [("16", "1")]
+
+
 def test_filters_choose_whole_sessions(store_of: StoreOf, tmp_path: Path) -> None:
     trace = store_of([*four_steps("a"), *four_steps("b", 500_000, provider="codex", user="user_2")])
     written = export(trace, tmp_path / "x", "tracelab-csv", where="provider = 'codex'")
@@ -142,11 +159,15 @@ def test_filters_choose_whole_sessions(store_of: StoreOf, tmp_path: Path) -> Non
         ("aiperf-mooncake", "x.jsonl", {"token_ids": True}, "--token-ids: aiperf-mooncake has none"),
         ("aiperf-mooncake", "x.jsonl", {"sessions": 0}, "--sessions 0"),
         ("aiperf-mooncake", "x.jsonl", {"scale_context": -1}, "--scale-context -1"),
+        ("aiperf-mooncake", "x.jsonl", {"scale_context": 100_000_001}, "--scale-context 100000001: give at most"),
         ("aiperf-mooncake", "x.jsonl", {"human_gap": "cap:0"}, "--human-gap cap:0"),
         ("aiperf-mooncake", "x.jsonl", {"start": "soon"}, "--start soon"),
         ("kv-cache-tester", "x", {"start": "recorded"}, "cannot say when a session begins"),
         ("kv-cache-tester", "full", {}, "-o full: the folder has files in it"),
         ("kv-cache-tester", "file", {}, "-o file: kv-cache-tester takes a folder"),
+        ("kv-cache-tester", "", {}, "give the folder a name of its own"),
+        ("kv-cache-tester", "k", {}, "-o k: k.about.json is to stand beside it, and is a folder"),
+        ("blis-v2", "y.csv", {}, "-o y.csv: y.yaml is to stand beside it, and is a folder"),
         ("mooncake", "x.jsonl", {}, "--format mooncake: not known; it is one of aiperf-mooncake"),
     ],
 )
@@ -156,9 +177,11 @@ def test_what_does_not_go_together_is_refused(
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "a").touch()
     (tmp_path / "file").touch()
+    (tmp_path / "y.yaml").mkdir()
+    (tmp_path / "k.about.json").mkdir()
     before = contents(tmp_path)
     with pytest.raises(UsageError, match=says):
-        tracestat.export_replay(trace, tmp_path / name, format=form, **options)
+        tracestat.export_replay(trace, tmp_path / name if name else Path(), format=form, **options)
     assert contents(tmp_path) == before
 
 
@@ -293,6 +316,8 @@ def test_the_command_says_what_it_wrote(capsys: pytest.CaptureFixture[str], stor
     assert document["files"][0]["bytes"] == sum(len(content) for content in contents(out).values())
     assert main(arguments) == 2
     assert "the folder has files in it" in capsys.readouterr().err
+    assert main([*arguments[:-1], "."]) == 2
+    assert "-o .: give the folder a name of its own" in capsys.readouterr().err
     assert main([*arguments[:-1], str(tmp_path / "no" / "out")]) == 1
     assert "does not exist" in capsys.readouterr().err
     assert main([*arguments[:4], "blis-v2", "-o", str(tmp_path / "b.csv"), "--human-gap", "drop"]) == 0

@@ -131,8 +131,7 @@ def _longer(session: ReplaySession, *, resets: bool) -> Counts:
 
 def _scaled(frame: pl.DataFrame, factor: float) -> tuple[Ints, Ints, Ints]:
     prefix, append, output = (
-        np.maximum(frame[name].to_numpy().astype(np.int64), 0)
-        for name in ("prefix_tokens", "append_tokens", "output_tokens")
+        frame[name].to_numpy().astype(np.int64) for name in ("prefix_tokens", "append_tokens", "output_tokens")
     )
     if factor == 1.0:
         return prefix, append, output

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tracestat.export.replay.counts import Counts
 from tracestat.export.replay.formats import ReplayFormat
 from tracestat.export.replay.options import ReplayOptions
-from tracestat.export.replay.plan import Plan
+from tracestat.export.replay.plan import MOST_TOKENS, Plan
 from tracestat.export.replay.settings import Settings
 
 __all__ = ["replay_notes"]
@@ -84,7 +84,8 @@ def _tokens(
 def _sessions(form: ReplayFormat, plan: Plan, options: ReplayOptions, linked: int) -> Iterator[str]:
     if plan.left_out:
         yield (
-            f"{_counted(plan.left_out, 'session')} ({_counted(plan.left_out_steps, 'step')}) of unknown tokens left out"
+            f"{_counted(plan.left_out, 'session')} ({_counted(plan.left_out_steps, 'step')}) left out: tokens unknown, "
+            f"negative or above {MOST_TOKENS:,} in some step"
         )
     if plan.not_drawn:
         yield f"{_counted(len(plan.members), 'session')} drawn with seed {options.seed}; {plan.not_drawn:,} not"

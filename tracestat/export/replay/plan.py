@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
     from tracestat.store import Trace
 
-__all__ = ["Member", "Plan", "plan_replay"]
+__all__ = ["MOST_TOKENS", "Member", "Plan", "plan_replay"]
+
+# In one count; a damaged trace may hold any number, and a file has an id for every block of a prompt.
+MOST_TOKENS: Final = 100_000_000
 
 _EPOCH = dt.datetime(1970, 1, 1)
 
@@ -57,7 +60,7 @@ class Plan:
     families : tuple of tuple of Member
         Each a session and those of its sub-agents, parents first.
     left_out, left_out_steps : int
-        Sessions whose tokens are unknown at some step, and all their steps.
+        Sessions whose tokens are unknown, negative or above `MOST_TOKENS` at some step, and all their steps.
     not_drawn : int
         Sessions that ``sessions`` left out.
     subagents : int
@@ -109,14 +112,16 @@ def plan_replay(
     Raises
     ------
     UsageError
-        ``scale_context`` or ``sessions`` is below 1.
+        ``scale_context`` or ``sessions`` is below 1, or ``scale_context`` above `MOST_TOKENS`.
     """
     for option, number in (("--scale-context", scale_context), ("--sessions", sessions)):
         if number is not None and number < 1:
             raise UsageError(f"{option} {number}: give 1 or more")
+    if scale_context is not None and scale_context > MOST_TOKENS:
+        raise UsageError(f"--scale-context {scale_context}: give at most {MOST_TOKENS:,}")
     make_sequence(trace)
-    known = run_on(trace, "replay_sessions", selection)
-    usable = known.filter(known["n_unknown"] == 0)
+    known = run_on(trace, "replay_sessions", selection, most_tokens=MOST_TOKENS)
+    usable = known.filter(known["n_unusable"] == 0)
     chosen = _drawn(usable, sessions, seed)
     parents = _parents(trace, chosen)
     return Plan(
@@ -139,7 +144,8 @@ def _drawn(usable: pl.DataFrame, sessions: int | None, seed: int) -> pl.DataFram
 def _factor(chosen: pl.DataFrame, scale_context: int | None) -> float:
     if scale_context is None or not chosen.height:
         return 1.0
-    return scale_context / float(np.quantile(chosen["peak_tokens"].to_numpy(), 0.99, method="inverted_cdf"))
+    peak = float(np.quantile(chosen["peak_tokens"].to_numpy(), 0.99, method="inverted_cdf"))
+    return scale_context / max(peak, 1.0)
 
 
 def _parents(trace: Trace, chosen: pl.DataFrame) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracestat.errors import TracestatError, UsageError
-from tracestat.export.attribution import Attribution, write_about
+from tracestat.export.attribution import Attribution, about_path, write_about
 from tracestat.export.replay.blis import blis_header
 from tracestat.export.replay.counts import Counts
 from tracestat.export.replay.formats import ReplayFormat
@@ -55,7 +55,7 @@ class ReplayExport:
     counts : Counts
         Of the written sessions.
     left_out : int
-        Sessions whose tokens are unknown.
+        Sessions whose tokens are unknown or cannot be.
     subagents, linked : int
         Sessions of sub-agents among the written, and those of them that are tied to the step that called them.
     notes : tuple of str
@@ -100,9 +100,20 @@ def check_options(form: ReplayFormat, path: Path, options: ReplayOptions) -> Non
         raise UsageError(f"-o {path.name}: the name must end in {' or '.join(form.endings)} for {form.name}")
     if not form.endings:
         _check_folder(path)
+    for beside in _beside(form, path):
+        if beside.is_dir():
+            raise UsageError(
+                f"-o {path.name}: {beside.name} is to stand beside it, and is a folder; choose another name"
+            )
+
+
+def _beside(form: ReplayFormat, path: Path) -> tuple[Path, ...]:
+    return (*((path.with_suffix(".yaml"),) if form.name == "blis-v2" else ()), about_path(path))
 
 
 def _check_folder(path: Path) -> None:
+    if not path.name:
+        raise UsageError(f"-o {path}: give the folder a name of its own")
     if path.exists() and not path.is_dir():
         raise UsageError(f"-o {path.name}: kv-cache-tester takes a folder with a file per session; this is a file")
     if path.is_dir() and any(path.iterdir()):
@@ -164,15 +175,16 @@ def write_replay(
         sum(member.steps for member in plan.members),
         progress,
     )
+    written = _Digest()
     if form.lines is None:
-        written = _Digest()
         _write_folder(path, written.named(weka_files(read, settings)))
     else:
-        written = _Digest()
         with replacing_lines(path, form.endings) as write:
             for line in form.lines(read, settings):
                 write(written.passed(line))
-    header = (_write_header(path.with_suffix(".yaml"), settings),) if form.name == "blis-v2" else ()
+    *header, _ = _beside(form, path)
+    for target in header:
+        _write_header(target, settings)
     linked = sum(member.parent is not None for member in plan.members)
     notes = replay_notes(form, plan, options, tally.counts, linked, settings)
     beside = (*header, write_about(path, about, notes=notes, digest=written.sha256))
@@ -227,10 +239,9 @@ class _Digest:
             yield name, self.passed(content)
 
 
-def _write_header(path: Path, settings: Settings) -> Path:
+def _write_header(path: Path, settings: Settings) -> None:
     with replacing(path) as beside:
         beside.write_bytes(blis_header(settings))
-    return path
 
 
 def _write_folder(path: Path, contents: Iterable[tuple[str, bytes]]) -> None:

@@ -200,13 +200,16 @@ class LandmarkClusters:
         self._floor, self._independent = _independent(D, R, X, *whole_table, windows)
         n = cells.events.shape[0]
         self._replicates = np.empty((n, self._first.size))
-        self._gram = np.zeros((width.size + 1, width.size + 1))
+        self._product = np.zeros((self._first.size, width.size + 1))
+        self._square = np.zeros(width.size + 1)
         for i in range(0, n, _CHUNK):
             part = slice(i, i + _CHUNK)
             S, area = _life_table(D - cells.events[part], R - cells.at_risk[part], X - cells.exposure[part], width)
             self._replicates[part] = windows.means(S, area)
             apart = _log_ratio(S, whole_table[0])
-            self._gram += apart.T @ apart
+            # no matrix product: many small ones in two threads would each ask for all cores
+            self._product += np.einsum("nk,nj->kj", apart[:, self._first], apart)
+            self._square += np.einsum("nj,nj->j", apart, apart)
         reach = np.cumsum(cells.exposure[:, ::-1], axis=1)[:, ::-1]
         self._takes_part = np.concatenate([reach, np.zeros((n, 1))], axis=1)[:, self._first] > 0
         self.n_clusters: list[int] = self._takes_part.sum(axis=0).tolist()
@@ -253,8 +256,7 @@ class LandmarkClusters:
     def _variance(self, k: int) -> Floats:
         """Give the variance of ln S(s) - ln S(t) at the edges s from t on."""
         a, n = int(self._first[k]), self.n_clusters[k]
-        gram = self._gram
-        clustered = gram[a, a] - 2 * gram[a, a:] + np.diagonal(gram)[a:]
+        clustered = self._square[a] - 2 * self._product[k, a:] + self._square[a:]
         independent = self._independent[a:] - self._independent[a]
         found: Floats = np.maximum((n - 1) / n * np.maximum(clustered, 0.0), independent)
         return found
@@ -317,7 +319,7 @@ def _independent(D: Floats, R: Floats, X: Floats, S: Floats, area: Floats, windo
     after = area[1:] - S[1:] * before
     later = np.maximum(held[:, None] + area[windows.first][:, None] - after, 0.0)
     later[np.arange(terms.size) < windows.first[:, None]] = 0.0
-    error: Floats = np.sqrt(later**2 @ terms) / np.where(held > 0, held, np.inf)
+    error: Floats = np.sqrt((later**2 * terms).sum(axis=1)) / np.where(held > 0, held, np.inf)
     return error, np.concatenate([[0.0], np.cumsum(terms)])
 
 

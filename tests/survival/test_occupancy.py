@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from tracestat.errors import TracestatError
+from tracestat.resample import bootstrap_weights
 from tracestat.survival.occupancy import AgentLaw, agent_law, estimate, held_law, paused_quantile, whole_blocks
 from tracestat.survival.occupancy_intervals import HeldIntervals, Played, held_intervals
 from tracestat.survival.occupancy_typical import typical_draws, typical_intervals
@@ -246,6 +247,18 @@ def test_typical_pauses_of_each_draw() -> None:
     assert (rarer.paused[0].high or 0) < mean.high
     none = typical_draws([], [], [], 25, draws=4, seed=0)
     assert none.median.tolist() == [0] * 4
+
+
+@pytest.mark.parametrize("pauses", [1, 511, 1_025])
+def test_medians_of_draws_are_those_of_the_pauses_drawn(pauses: int) -> None:
+    rng = np.random.default_rng(pauses)
+    cluster, seconds = rng.integers(0, 6, pauses), np.round(rng.lognormal(0, 2, pauses), 1)
+    weights = bootstrap_weights(9, 40, 5).astype(int)
+    found = typical_draws(cluster, seconds, np.ones(pauses), 9, draws=40, seed=5).median
+    # the lower of two middle ones; clusters 6 to 8 have no pauses, so that a draw may have none
+    for drawn, median in zip(weights, found, strict=True):
+        some = np.sort(np.repeat(seconds, drawn[cluster]))
+        assert median == (some[(some.size - 1) // 2] if some.size else 0.0)
 
 
 def heavy_sample(rng: np.random.Generator, sessions: int) -> tuple[Played, AgentLaw]:

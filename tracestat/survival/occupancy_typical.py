@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from tracestat.resample import ClusterInterval, bootstrap_weights, percentile_interval, sum_by
 from tracestat.survival.occupancy import paused_quantile
@@ -18,7 +19,7 @@ from tracestat.survival.occupancy_intervals import HeldIntervals, bare, grid_ste
 __all__ = ["TypicalDraws", "typical_draws", "typical_intervals"]
 
 Floats = NDArray[np.float64]
-_CHUNK = 50  # draws whose weights of all pauses are held at once
+_RUN = 512  # neighbouring durations whose weights are summed at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +69,29 @@ def typical_draws(
     total = np.einsum("bg,g->b", weights, sum_by(time, code, clusters))
     mean: Floats = np.divide(total, many, out=np.zeros_like(total), where=many > 0)
     order = np.argsort(time, kind="stable")
-    medians = [np.empty(0)]
-    for start in range(0, draws if time.size else 0, _CHUNK):
-        reached = np.cumsum(weights[start : start + _CHUNK, code[order]], axis=1)
-        place = (reached < 0.5 * reached[:, -1:]).sum(axis=1)
-        medians.append(np.where(reached[:, -1] > 0, time[order][np.minimum(place, time.size - 1)], 0.0))
-    median = np.concatenate(medians) if time.size else np.zeros(draws)
+    median = _medians(code[order], time[order], weights) if time.size else np.zeros(draws)
     return TypicalDraws(code, held, n, median, mean)
+
+
+def _medians(code: NDArray[np.intp], time: Floats, weights: Floats) -> Floats:
+    """Give the lower median of ascending times in each draw; 0 in a draw without any.
+
+    Weights are summed by runs of neighbours first, so that only the run in which a median lies is gone through.
+    """
+    P, G = time.size, weights.shape[1]
+    run = np.arange(P) // _RUN
+    runs = csr_array((np.ones(P), (code, run)), shape=(G, int(run[-1]) + 1))
+    reached = np.cumsum(weights @ runs, axis=1)
+    half = 0.5 * reached[:, -1]
+    at = (reached < half[:, None]).sum(axis=1)
+    out = np.zeros(half.size)
+    for place in np.unique(at[half > 0]):
+        rows = np.flatnonzero((at == place) & (half > 0))
+        some = slice(place * _RUN, (place + 1) * _RUN)
+        before = reached[rows, place - 1] if place else np.zeros(rows.size)
+        within = before[:, None] + np.cumsum(weights[np.ix_(rows, code[some])], axis=1)
+        out[rows] = time[some][(within < half[rows, None]).sum(axis=1)]
+    return out
 
 
 def typical_intervals(

@@ -326,7 +326,7 @@ class _Level:
             try:
                 if within.is_empty():
                     raise TracestatError("nothing lasts longer than the first edge")
-                made = fit_group(counts_of(within, grid), grid.edges, draws=_LAW_DRAWS, seed=self.seed)
+                made = fit_group(counts_of(within, grid), grid.edges, draws=_LAW_DRAWS, seed=self.seed, intervals=False)
             except TracestatError as error:
                 return (), [f"no law: {error}"]
             laws = (

@@ -121,6 +121,7 @@ def fit_group(
     *,
     draws: int = 2_000,
     seed: int = 0,
+    intervals: bool = True,
 ) -> GroupLaws:
     """Fit all laws to one group and hold each against the data.
 
@@ -134,6 +135,8 @@ def fit_group(
         Smooth families to fit.
     draws, seed : int
         Of the simultaneous bands.
+    intervals : bool
+        Whether the parameters of the smooth families get intervals, which takes half of the time.
 
     Returns
     -------
@@ -168,7 +171,7 @@ def fit_group(
     failed: dict[str, str] = {}
     for family in families:
         try:
-            fitted.append(_smooth(family, counts, by_developer))
+            fitted.append(_smooth(family, counts, by_developer, intervals=intervals))
         except TracestatError as error:
             failed[family] = str(error)
     best = min(fitted, key=lambda one: one.aic, default=None)
@@ -194,8 +197,8 @@ def fit_group(
     return GroupLaws(tuple(laws), quantiles, tested, "developer" if by_developer else "session")
 
 
-def _smooth(family: str, counts: LawCounts, by_developer: bool) -> _Fitted:
-    """Fit one family with lifelines and make its intervals."""
+def _smooth(family: str, counts: LawCounts, by_developer: bool, *, intervals: bool) -> _Fitted:
+    """Fit one family with lifelines; its intervals where they are asked for."""
     from tracestat.survival.law_families import fit_family, law_of
 
     fitter = fit_family(family, counts)
@@ -203,19 +206,21 @@ def _smooth(family: str, counts: LawCounts, by_developer: bool) -> _Fitted:
     working = law.working(fitter._fitted_parameters_)
     score, hessian = cluster_contributions(law, working, counts)
     maximum = Maximum(working, float(fitter.log_likelihood_), hessian.sum(axis=0))
-    without = [leave_one_out(law, maximum, counts, score, hessian, by_developer=flag) for flag in (False, True)]
     # lognormal and generalised gamma: mu is ln of the median or scale, and ln sigma may be a parameter itself
-    parameters, notes = {}, []
-    for i, (name, told) in enumerate(_TOLD[family]):
-        both = [_transformed(jackknife_interval(float(working[i]), rows[:, i]), told) for rows in without]
-        parameters[name] = headline(*both)
-    for rows, what in zip(without, ("session", "developer"), strict=True):
-        lost = int(np.count_nonzero(~np.all(np.isfinite(rows), axis=1)))
-        if lost and rows.shape[0] > 1:
-            notes.append(
-                f"no interval by {what}: without {'one' if lost == 1 else lost} of {rows.shape[0]} {what}s there is no "
-                "maximum"
-            )
+    parameters = {name: Interval(float(told(working[i]))) for i, (name, told) in enumerate(_TOLD[family])}
+    notes: list[str] = []
+    if intervals:
+        without = [leave_one_out(law, maximum, counts, score, hessian, by_developer=flag) for flag in (False, True)]
+        for i, (name, told) in enumerate(_TOLD[family]):
+            both = [_transformed(jackknife_interval(float(working[i]), rows[:, i]), told) for rows in without]
+            parameters[name] = headline(*both)
+        for rows, what in zip(without, ("session", "developer"), strict=True):
+            lost = int(np.count_nonzero(~np.all(np.isfinite(rows), axis=1)))
+            if lost and rows.shape[0] > 1:
+                notes.append(
+                    f"no interval by {what}: without {'one' if lost == 1 else lost} of {rows.shape[0]} {what}s there "
+                    "is no maximum"
+                )
     sums = sum_by(score, counts.developer, counts.n_developers) if by_developer else score
     penalty = float(np.trace(np.linalg.solve(-maximum.hessian, sums.T @ sums)))
     by_session = log_likelihood_by(law, working, counts)

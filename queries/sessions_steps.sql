@@ -51,6 +51,23 @@ by_developer AS (
     WHERE session_id <> ''
     GROUP BY provider, "user", session_id
 ),
+marked AS (
+    SELECT r.round_pk, hash(r.provider, r.round_id, e.first_stamp, e.last_stamp) AS mark
+    FROM rounds AS r JOIN stamps AS e ON e.round_pk = r.round_pk
+    WHERE r.session_id <> '' AND r.round_id IS NOT NULL AND e.last_stamp IS NOT NULL
+),
+-- few rounds have a copy: counting all and joining these is faster than a window with a part per round
+copied AS (
+    SELECT mark, min(round_pk) AS first_pk
+    FROM marked
+    GROUP BY mark
+    HAVING count(*) > 1
+),
+copies AS (
+    SELECT m.round_pk
+    FROM marked AS m JOIN copied AS c ON c.mark = m.mark
+    WHERE m.round_pk > c.first_pk
+),
 step AS (
     SELECT r.round_pk, r.round_index, r.session_id AS session, t.session_pk AS id_pk, d.session_pk AS developer_pk,
         t.provider AS id_provider, t.developer AS id_developer, t.project AS id_project, d.provider, d.developer,
@@ -62,8 +79,7 @@ step AS (
         coalesce(e.first_listed, least(c.first_emitted, c.first_result)) AS first_activity,
         greatest(e.last_stamp, c.last_emitted, c.last_result) AS last_activity,
         c.last_result, coalesce(c.n_calls, 0) AS n_calls, coalesce(c.tool_seconds, 0) AS tool_seconds,
-        r.round_id IS NOT NULL AND e.last_stamp IS NOT NULL AND row_number() OVER (
-            PARTITION BY hash(r.provider, r.round_id, e.first_stamp, e.last_stamp) ORDER BY r.round_pk) > 1 AS is_copy
+        y.round_pk IS NOT NULL AS is_copy
     FROM rounds AS r
     JOIN by_id AS t ON t.session_id = r.session_id
     JOIN by_developer AS d
@@ -72,6 +88,7 @@ step AS (
     LEFT JOIN stamps AS e ON e.round_pk = r.round_pk
     LEFT JOIN inputs AS i ON i.round_pk = r.round_pk
     LEFT JOIN called AS c ON c.round_pk = r.round_pk
+    LEFT JOIN copies AS y ON y.round_pk = r.round_pk
 ),
 both_rules AS (
     SELECT 'tracelab' AS rule, * EXCLUDE (id_pk, developer_pk, provider, developer, project, id_provider, id_developer,

@@ -25,7 +25,7 @@ from tests.export.replay_readers.formats import FORMATS, Format
 from tests.export.replay_readers.model import Session
 from tests.export.replay_readers.store import differences, sessions_of
 from tests.traces import call, event, round_, write
-from tracestat.durations.sequence import parse_human_gap
+from tracestat.durations.sequence import parse_human_gap, session_sequence
 from tracestat.durations.subagents import subagent_links
 from tracestat.export.attribution import about_path
 from tracestat.ingest import ingest
@@ -71,10 +71,16 @@ def test_the_sample_comes_back(form: Format, sample: Trace, tmp_path: Path) -> N
 
 def test_the_real_trace_comes_back(real_trace: Path, tmp_path: Path) -> None:
     with tracestat.open(real_trace) as trace:
+        steps = session_sequence(trace)[0]
+        assert steps["tool_seconds"].max() > 600
         for form in FORMATS:
             if not form.block:
-                path = exported(trace, tmp_path, form, human_gap="keep")
+                path = tmp_path / f"replay{form.ending}"
+                written = tracestat.export_replay(trace, path, format=form.name, human_gap="keep")
                 assert differences(due(trace, form, "keep"), form.read(path), form.within) == [], form.name
+                assert written.counts.steps == steps.height > 20_000
+                assert written.counts.tool_us == pytest.approx(1e6 * steps["tool_seconds"].sum(), rel=1e-12)
+                assert written.counts.human_us == pytest.approx(1e6 * steps["human_seconds"].sum(), rel=1e-12)
 
 
 @pytest.mark.full

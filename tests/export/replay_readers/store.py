@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-
-import polars as pl
+from typing import Any
 
 from tests.export.replay_readers.model import Session, Step
 from tracestat.durations.sequence import HumanGap, session_sequence, with_pauses
 from tracestat.store import Trace
+
+Row = list[Any]
 
 
 def sessions_of(
@@ -22,20 +23,21 @@ def sessions_of(
     shrinks by more than the prefix it could keep, all of it is new).
     """
     frame, _ = session_sequence(trace, by=None, where=where)
-    frame = with_pauses(frame, human_gap)
-    found: list[Session] = []
-    for (session,), rows in frame.group_by(["session_pk"], maintain_order=True):
-        columns = rows.select("prefix_tokens", "append_tokens", "output_tokens", "tool_seconds", "human_after_seconds")
-        if columns.null_count().sum_horizontal().item():
-            continue
-        found.append(Session(str(session), _steps(columns, block, context)))
-    return found
+    columns = ("session_pk", "prefix_tokens", "append_tokens", "output_tokens", "tool_seconds", "human_after_seconds")
+    by_session: dict[int, list[Row]] = defaultdict(list)
+    for session, *row in with_pauses(frame, human_gap).select(columns).iter_rows():
+        by_session[session].append(row)
+    return [
+        Session(str(session), _steps(rows, block, context))
+        for session, rows in by_session.items()
+        if not any(value is None for row in rows for value in row)
+    ]
 
 
-def _steps(rows: pl.DataFrame, block: int | None, shrinking: str) -> tuple[Step, ...]:
+def _steps(rows: Sequence[Row], block: int | None, shrinking: str) -> tuple[Step, ...]:
     steps: list[Step] = []
     before, recorded = 0.0, 0
-    for prefix, append, output, tool, human in rows.iter_rows():
+    for prefix, append, output, tool, human in rows:
         earlier = steps[-1] if steps else None
         context = earlier.prompt + earlier.output if earlier else 0
         prompt = max(1, prefix + append)

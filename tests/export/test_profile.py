@@ -13,6 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import tracestat
+from tracestat.cli import main
 from tracestat.errors import TracestatError, UsageError
 from tracestat.export.profile import key_of_law
 from tracestat.export.profile_sessions import provider_sessions, recorded, with_states
@@ -132,17 +133,25 @@ def test_sessions_as_counts() -> None:
     assert part.human.message.values[0] == 60_000.0
     assert part.human.asked.values[-1] == 9_000.0
     assert part.human.after_call.n == 0
-    assert (part.growth["shell"].n, part.growth["shell"].values[0], part.growth["shell"].values[-1]) == (
-        2,
-        100.0,
-        500.0,
-    )
-    assert part.growth["human"].values[0] == 1000.0
+    (shell,) = part.growth["shell"]
+    assert (shell.to, shell.grid.n, shell.grid.values[0], shell.grid.values[-1]) == (20_000.0, 2, 100.0, 500.0)
+    assert part.growth["human"][0].grid.values[0] == 1000.0
     assert [(band.to, band.steps, band.compactions) for band in part.compactions] == [(10_000.0, 4, 1)]  # 1600 -> 800
     assert part.after_compaction.values[0] == 800.0
     assert part.most_context == 2000
     assert part.first_prompt.n == 2
     assert [(band.to, band.grid.n) for band in part.requests_per_session] == [(2.0, 1), (5.0, 1)]
+
+
+def test_growth_is_kept_by_context() -> None:
+    """What is read at the start of a session is most of it: one law for all contexts would be low by a tenth."""
+    tokens = [10_000, 18_000, 25_000, 150_000, 150_500]
+    part = provider_sessions(with_states(steps([{**CALL, "append_tokens": n} for n in tokens])), "x")
+    assert [(band.to, band.grid.values[-1]) for band in part.growth["shell"]] == [
+        (20_000.0, 8_000.0),
+        (30_000.0, 125_000.0),
+        (200_000.0, 500.0),
+    ]
 
 
 def test_recorded_quantiles() -> None:
@@ -182,7 +191,7 @@ def wrong(document: object) -> list[str]:
 
 def test_sample_keeps_to_the_schema_and_says_whose_it_is(sample_profile: Path) -> None:
     document = json.loads(sample_profile.read_text(encoding="utf-8"))
-    document["keys"] = document["keys"][::30]  # the validator takes its time; below is a whole file
+    document["keys"] = document["keys"][::100]  # the validator takes its time; below is a whole file
     assert wrong(document) == []
     assert document["synthetic"] is True
     assert (document["attribution"]["licence"], document["attribution"]["attribution"]) == ("Apache-2.0", "nobody")
@@ -213,19 +222,33 @@ def test_keys_agree_with_the_commands(sample_profile: Path) -> None:
         assert of[group.key["provider"], group.key["tool"]]["n"] == group.n
     eta = json.loads(sample_profile.read_text(encoding="utf-8"))["programs"]["eta"]
     whole = {
-        group.key["unit"]: group.value.value for group in tracestat.memoryfulness(tracestat.open(), by="none").groups
+        group.key["unit"]: group.value.value
+        for group in tracestat.memoryfulness(tracestat.open(), by="none", draws=0).groups
     }
     assert eta == {unit: float(f"{value:.6g}") for unit, value in whole.items() if value is not None}
 
 
-def test_same_trace_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_commands_end_to_end_and_the_same_trace_gives_the_same_bytes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     from tracestat.synth import synth_trace
 
     synth_trace(tmp_path / "t.jsonl", sessions=2, seed=3)
-    for name in ("a.json", "b.json"):
-        tracestat.export_profile(tmp_path / "t.jsonl", tmp_path / name)
+    tracestat.export_profile(tmp_path / "t.jsonl", tmp_path / "a.json")
+    assert main(["export", "profile", str(tmp_path / "t.jsonl"), "-o", str(tmp_path / "b.json"), "--quiet"]) == 0
+    assert "SYNTHETIC: claude: recorded, 1 session" in capsys.readouterr().out
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
     assert wrong(json.loads((tmp_path / "a.json").read_bytes())) == []
+    drawing = ["synth", "--from", str(tmp_path / "b.json"), "-o", str(tmp_path / "d.jsonl.gz"), "--sessions", "6"]
+    assert main([*drawing, "--quiet"]) == 0
+    shown = capsys.readouterr().out
+    assert "SYNTHETIC: claude" in shown
+    assert "d.jsonl.gz.about.json" in shown
+    assert main([*drawing, "--json", "--quiet"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["synthetic"] is True
+    assert [file["path"] for file in document["files"]] == ["d.jsonl.gz", "d.truth.json", "d.jsonl.gz.about.json"]
+    assert all(row["reason"] for row in document["compared"] if row["ratio"] is None)
 
 
 def test_nothing_left_is_an_answer_and_wrong_requests_are_one_line(tmp_path: Path) -> None:

@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from msgspec.structs import replace as replace_struct
 
 import tracestat
 from tracestat.cli import main
 from tracestat.durations.sequence import session_sequence
 from tracestat.errors import TracestatError, UsageError
-from tracestat.export.profile_sessions import recorded, with_states
+from tracestat.export.attribution import attribution_of
+from tracestat.export.profile_sessions import provider_sessions, recorded, with_states
 from tracestat.ingest import ingest
+from tracestat.ingest.about import UNKNOWN, licence_in
 from tracestat.store import Trace
 from tracestat.synth import synth_trace
 from tracestat.synth.from_profile_laws import KeyDraws
@@ -46,6 +49,13 @@ def drawn(sample_profile: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     with tracestat.open(folder / "drawn.duckdb") as trace:
         steps = with_states(session_sequence(trace)[0])
         yield Drawn(json.loads(sample_profile.read_text(encoding="utf-8")), path, truth, trace, steps)
+
+
+def down_to_tools(document: dict[str, Any]) -> dict[str, Any]:
+    """Copy a profile without its thousand keys of command skeletons, for tests that read it again and again."""
+    keys = [key for key in document["keys"] if key["level"] != "command_skeleton"]
+    copy: dict[str, Any] = json.loads(json.dumps({**document, "keys": keys}))
+    return copy
 
 
 def test_ingest_reads_every_row_and_marks_it_synthetic(drawn: Drawn) -> None:
@@ -101,7 +111,7 @@ def test_keys_of_a_class_together_have_its_curve(sample_profile: Path) -> None:
         if key.level != "tool_class" or not key.own_survival:
             continue
         who = key.key["provider"] or "", key.key["tool_class"]
-        ms = np.array([draws.draw(*who, u, v)[2].ms for u, v in rng.random((n, 2)).tolist()])
+        ms = np.array([draws.draw(*who, u)[2].ms for u in rng.random(n).tolist()])
         points = [(t, s) for t, s in key.own_survival if not any(a <= t <= 1.06 * a + 500 for a, _, _ in key.atoms)]
         assert max(abs(float((ms > t).mean()) - s) for t, s in points) < 1.63 / math.sqrt(n) + 0.002, who
         checked += 1
@@ -154,12 +164,54 @@ def test_truth_carries_the_profile_its_licence_and_whom_to_name(drawn: Drawn, sa
     about = truth["profile"]["attribution"]
     assert (about["licence"], about["attribution"]) == ("Apache-2.0", "nobody")
     assert truth["written"]["rounds"] == drawn.truth.rounds
+    again = attribution_of(drawn.trace, "none")
+    assert (again.licence, again.synthetic) == ("Apache-2.0", True)
+    assert again.attribution == "synthetic, drawn by tracestat synth from the profile of sample.jsonl.gz: nobody"
     assert str(drawn.path.parent) not in json.dumps(truth)
 
 
-def test_same_seed_same_bytes_other_seed_others(sample_profile: Path, tmp_path: Path) -> None:
+def test_unknown_licence_stays_unknown_and_the_mark_is_made_once(drawn: Drawn) -> None:
+    """A drawn trace without a note beside it would pass as nobody's data, under Apache-2.0."""
+    whose = replace(drawn.truth, attribution=replace_struct(drawn.truth.attribution, licence=None, attribution=UNKNOWN))
+    said = whose.said()
+    assert said["licence"] is None
+    assert licence_in("about " + json.dumps(said)) == (None, said["attribution"])
+    assert said["attribution"] != UNKNOWN  # which ingest would take for no note at all
+    twice = replace(whose, attribution=replace_struct(whose.attribution, attribution=said["attribution"]))
+    assert twice.said()["attribution"] == said["attribution"]
+
+
+def test_pauses_of_a_drawn_session_are_as_alike_as_recorded(drawn: Drawn) -> None:
+    for part in drawn.profile["sessions"]["providers"]:
+        own = drawn.steps.filter(pl.col("provider") == part["provider"])
+        now = provider_sessions(own, part["provider"]).alike.tool
+        assert abs(now - part["alike"]["tool"]) < 0.06, part["provider"]
+
+
+def test_two_draws_have_no_id_in_common(drawn: Drawn, tmp_path: Path) -> None:
+    """Ingest takes rows with the ids of others for copies: one profile's sessions must not hide another's."""
+    (tmp_path / "p.json").write_text(json.dumps(down_to_tools(drawn.profile)), encoding="utf-8")
+    ids = []
+    for name, seed in (("a", 11), ("b", 11 + 2**16)):
+        synth_trace(tmp_path / f"{name}.jsonl", profile=tmp_path / "p.json", sessions=2, seed=seed)
+        rows = (tmp_path / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+        ids.append({json.loads(row)["session_id"] for row in rows})
+    ids.append(set(drawn.trace.run("SELECT DISTINCT session_id FROM rounds")["session_id"]))
+    assert [len(some) for some in ids] == [2, 2, SESSIONS]
+    assert len(set().union(*ids)) == SESSIONS + 4
+
+
+def test_keys_that_are_missing_are_said(drawn: Drawn, tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text(json.dumps({**drawn.profile, "keys": []}), encoding="utf-8")
+    truth = synth_trace(tmp_path / "t.jsonl", profile=tmp_path / "p.json", sessions=4)
+    assert any("no key of the profile is for" in note and "claude shell" in note for note in truth.notes)
+    assert not any("no key of the profile" in note for note in drawn.truth.notes)
+
+
+def test_same_seed_same_bytes_other_seed_others(drawn: Drawn, tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text(json.dumps(down_to_tools(drawn.profile)), encoding="utf-8")
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        synth_trace(tmp_path / f"{name}.jsonl.gz", profile=sample_profile, sessions=4, seed=seed)
+        synth_trace(tmp_path / f"{name}.jsonl.gz", profile=tmp_path / "p.json", sessions=4, seed=seed)
     a, b, c = ((tmp_path / f"{name}.jsonl.gz").read_bytes() for name in "abc")
     assert a == b != c
 
@@ -213,6 +265,22 @@ def nobody(document: dict[str, Any]) -> None:
     document["sessions"]["providers"] = []
 
 
+def unequal(document: dict[str, Any]) -> None:
+    document["sessions"]["providers"][0]["requests_per_session"][0]["grid"]["values"] = [1.0]
+
+
+def twice(document: dict[str, Any]) -> None:
+    document["sessions"]["providers"] = document["sessions"]["providers"][:1] * 2
+
+
+def shuffled(document: dict[str, Any]) -> None:
+    document["sessions"]["providers"][0]["cached"].reverse()
+
+
+def halved(document: dict[str, Any]) -> None:
+    document["sessions"]["providers"][0]["models"] = [["m\ud800", 1]]
+
+
 DAMAGE: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (rising, "p.json: survival rises - at `$.keys[0].survival[3]`"),
     (heavy, "p.json: the masses add up to 1.1, more than 1 - at `$.keys[0].atoms`"),
@@ -225,6 +293,10 @@ DAMAGE: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (other, "p.json: no tracestat-profile; tracestat export profile writes one"),
     (above, "expected `float` <= 1.0 - at `$.keys[0].own_survival[0][1]`"),
     (astray, "no rounds - at `$.sessions.providers[0].calls_per_round.shell`"),
+    (unequal, "at `$.sessions.providers[0].requests_per_session[0].grid.values`"),
+    (twice, "p.json: the same provider twice - at `$.sessions.providers`"),
+    (shuffled, "the ends of bands must rise, and only the last be open - at `$.sessions.providers[0].cached`"),
+    (halved, "p.json: damaged, or no JSON"),
     (nobody, "p.json: it has no sessions to draw from - at `$.sessions.providers`"),
 ]
 
@@ -262,7 +334,7 @@ def test_more_keys_of_a_later_writer_are_passed_over(drawn: Drawn) -> None:
 
 def test_names_in_a_profile_are_only_text(drawn: Drawn, tmp_path: Path) -> None:
     """A profile may come from anyone: quotes in a tool's name must not break a row."""
-    document = json.loads(json.dumps(drawn.profile))
+    document = down_to_tools(drawn.profile)
     for key in document["keys"]:
         if key["key"]["tool"] == "Bash":
             key["key"]["tool"] = 'B"a\\s\nh'
@@ -275,10 +347,11 @@ def test_names_in_a_profile_are_only_text(drawn: Drawn, tmp_path: Path) -> None:
 
 def test_any_numbers_are_drawn_within_bounds(drawn: Drawn, tmp_path: Path) -> None:
     """Quantiles as large as a float can be end in a trace that ingest reads, or in one line."""
-    document = json.loads(json.dumps(drawn.profile))
+    document = down_to_tools(drawn.profile)
     part = document["sessions"]["providers"][0]
     most = [1e300] * len(document["sessions"]["levels"])
-    grids = [part["human"]["message"], part["first_prompt"], *part["growth"].values(), *part["output_tokens"].values()]
+    growth = [band["grid"] for bands in part["growth"].values() for band in bands]
+    grids = [part["human"]["message"], part["first_prompt"], *growth, *part["output_tokens"].values()]
     for grid in (*grids, *(band["grid"] for band in part["generation"])):
         grid["values"] = most if grid["n"] else []
     short = [3.0] * len(most)
@@ -286,12 +359,15 @@ def test_any_numbers_are_drawn_within_bounds(drawn: Drawn, tmp_path: Path) -> No
     part["most_context"] = 1 << 53
     part["calls_per_round"] = {state: [[1 << 50, 1]] for state in part["calls_per_round"]}
     part["models"] = []
-    document["keys"][0]["own_survival"] = [[1e299, 1.0], [1e300, 0.0]]
+    for key in document["keys"]:
+        key["own_survival"], key["atoms"] = [[1e299, 1.0], [1e300, 0.0]], [[1e300, 0.5, "deadline"]]
+    for row in document["recorded"]:
+        row["p50"] = 1e-308
     (tmp_path / "p.json").write_text(json.dumps(document), encoding="utf-8")
     truth = synth_trace(tmp_path / "t.jsonl", profile=tmp_path / "p.json", sessions=2)
     assert ingest([tmp_path / "t.jsonl"], tmp_path / "t.duckdb")
     with tracestat.open(tmp_path / "t.duckdb") as trace:
-        assert trace.counts["rounds"] == truth.rounds
+        assert (trace.counts["rounds"], trace.counts["rejected"]) == (truth.rounds, 0)
     part["rounds_per_session"]["values"] = most
     part["calls_per_round"] = {state: [[1, 1]] for state in part["calls_per_round"]}
     (tmp_path / "p.json").write_text(json.dumps(document), encoding="utf-8")
@@ -311,6 +387,7 @@ def test_choices_beside_a_profile_are_refused(sample_profile: Path, tmp_path: Pa
         synth_trace(tmp_path / "t.jsonl", profile=tmp_path / "none.json")
 
 
+@pytest.mark.full
 def test_commands_end_to_end_on_the_real_trace(
     real_trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

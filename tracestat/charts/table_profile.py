@@ -93,12 +93,17 @@ def _row(name: str, of: dict[str, ComparedQuantile]) -> tuple[str, ...]:
 
 
 def _reasons(rows: Sequence[ComparedQuantile]) -> list[str]:
+    from tracestat.synth.from_profile_truth import ONE_SIDED
+
     by_reason: dict[str, list[str]] = {}
     for row in rows:
-        if row.reason:
+        if row.reason and (row.recorded is not None or row.drawn is not None):
             name = _NAMES.get(row.quantity, row.quantity.replace("_", " by ")).split(",")[0]
             by_reason.setdefault(row.reason, []).append(f"{name} {row.quantile}".removesuffix(" value"))
-    return [f"more than 10 % apart: {', '.join(what)}: {reason}" for reason, what in by_reason.items()]
+    return [
+        f"{'' if reason in ONE_SIDED else 'more than 10 % apart: '}{', '.join(what)}: {reason}"
+        for reason, what in by_reason.items()
+    ]
 
 
 def _write(quantity: str, value: float | None) -> str:

@@ -76,7 +76,8 @@ def synth(
     size. With --shift article.mrl.25=1.3 it misses one of them.
 
     With --from PROFILE the sessions resemble those that tracestat export profile was given, as far as its laws say: the
-    table, the JSON and the truth file compare medians, p95 and p99 of recorded and drawn sessions.
+    table, the JSON and the truth file compare medians, p95 and p99 of recorded and drawn sessions. The licence of the
+    profile's source stands in FILE.about.json, which ingest and every later export carry on.
     """
     check_target(output, "-o", (".jsonl", ".jsonl.gz"))
     if profile is not None:
@@ -123,15 +124,18 @@ def synth(
 def _from_profile(profile: Path, output: Path, sessions: int, seed: int, *, json: bool, quiet: bool) -> None:
     from dataclasses import asdict
 
+    from tracestat.ingest.about import about_path
     from tracestat.results import TraceInfo
     from tracestat.store import fingerprint_of
     from tracestat.synth import synth_trace
     from tracestat.synth.writing import truth_path
 
-    check_no_input(truth_path(output), "-o", [profile])
+    for beside in (truth_path(output), about_path(output)):
+        check_no_input(beside, "-o", [profile])
     with progress_bar("drawing sessions", quiet=quiet, in_bytes=False) as progress:
         truth = synth_trace(output, profile=profile, sessions=sessions, seed=seed, progress=progress)
-    files = [describe_file(output, rows=truth.rounds), describe_file(truth_path(output), rows=None)]
+    files = [describe_file(output, rows=truth.rounds)]
+    files += [describe_file(beside, rows=None) for beside in (truth_path(output), about_path(output))]
     about = truth.attribution
     licence = about.licence or "unknown"
     notes = [f"drawn from {truth.profile} ({truth.corpus.name}), licence {licence}: {about.attribution}", *truth.notes]

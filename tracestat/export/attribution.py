@@ -6,17 +6,13 @@ A release of TraceLab is known by its SHA-256. Of any other source the licence i
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import tracestat
-from tracestat.errors import TracestatError, UsageError
+from tracestat.errors import UsageError
 from tracestat.fetch import RELEASES
-from tracestat.ingest.about import ABOUT_ENDING, ABOUT_SCHEMA, MOST_CHARS, UNKNOWN, licence_in
+from tracestat.ingest.about import MOST_CHARS, UNKNOWN, about_path, licence_in, write_said
 from tracestat.queries import query_text
-from tracestat.replacing import replacing
 from tracestat.store import Trace
 
 __all__ = ["Attribution", "about_path", "attribution_of", "write_about"]
@@ -138,17 +134,6 @@ def _found(trace: Trace) -> tuple[str | None, str]:
     return None, "; ".join((*parts, *rest))
 
 
-def about_path(path: Path) -> Path:
-    """Give the file that stands beside one whose format has no room for it.
-
-    Examples
-    --------
-    >>> about_path(Path("replay.jsonl")).name
-    'replay.jsonl.about.json'
-    """
-    return path.with_name(path.name + ABOUT_ENDING)
-
-
 def write_about(path: Path, about: Attribution, *, notes: tuple[str, ...] = (), digest: str | None = None) -> Path:
     """Write what a reader must know of a finished file beside it.
 
@@ -172,21 +157,4 @@ def write_about(path: Path, about: Attribution, *, notes: tuple[str, ...] = (), 
     TracestatError
         It cannot be written.
     """
-    if digest is None:
-        try:
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-        except OSError as error:
-            raise TracestatError(f"{path.name}: {error.strerror or 'cannot be read'}") from None
-    body = {
-        "schema": ABOUT_SCHEMA,
-        "tracestat": tracestat.__version__,
-        "file": path.name,
-        "sha256": digest,
-        **about.to_dict(),
-        "notes": list(notes),
-    }
-    place = about_path(path)
-    with replacing(place) as beside:
-        beside.write_text(json.dumps(body, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    return place
+    return write_said(path, about.to_dict(), notes=notes, digest=digest)

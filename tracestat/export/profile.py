@@ -226,7 +226,7 @@ def _turns(group: MemoryfulnessGroup) -> TurnLaw:
 
 
 def _curve(values: Sequence[float]) -> list[tuple[float, float]]:
-    points = [(_digits(t * _MS), _digits(s)) for t, s in zip(LAW_GRID, values, strict=False)]
+    points = [(t, _digits(s)) for t, s in zip(_GRID_MS, values, strict=False)]
     # within a flat stretch its two ends say all
     flat = {i for i in range(1, len(points) - 1) if points[i - 1][1] == points[i][1] == points[i + 1][1]}
     return [point for i, point in enumerate(points) if i not in flat]
@@ -234,6 +234,9 @@ def _curve(values: Sequence[float]) -> list[tuple[float, float]]:
 
 def _digits(value: float | None) -> float:
     return 0.0 if value is None else float(f"{value:.6g}")
+
+
+_GRID_MS: Final = tuple(_digits(t * _MS) for t in LAW_GRID)
 
 
 def _six(value: float | None) -> float | None:

@@ -38,6 +38,8 @@ UNKNOWN: Final = "unknown"
 # a context this much smaller than the one before was compacted (or the session was cleared)
 _COMPACTED: Final = 0.7
 _CONTEXT_EDGES: Final = (*(1e4 * k for k in range(1, 31)), 4e5, 6e5, 1e6)
+# the first steps of a session read the most
+_GROWTH_EDGES: Final = (2e4, 3e4, 4e4, 6e4, 8e4, 1.2e5, 2e5)
 _GAP_EDGES_MS: Final = (60e3, 300e3, 3_600e3)
 _OUTPUT_EDGES: Final = (8.0, 32.0, 128.0, 512.0, 2_048.0, 8_192.0)
 _MEAN_EDGES: Final = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 128.0, 256.0)
@@ -162,8 +164,9 @@ def provider_sessions(frame: pl.DataFrame, provider: str) -> ProviderSessions:
             ),
         ),
         growth={
-            name: grid_of((after - context)[known & ~smaller & (source == name)])
+            name: _bands(context[of], (after - context)[of], _GROWTH_EDGES)
             for name in sorted(set(source[known & ~smaller].tolist()))
+            for of in (known & ~smaller & (source == name),)
         },
         compactions=_compactions(context[known], smaller[known]),
         most_context=int(np.nanmax(context, initial=0.0)),

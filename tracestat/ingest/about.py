@@ -1,16 +1,33 @@
 """What a file says of another one beside it: ``FILE.about.json``, whose data the file is and under which licence.
 
-Exports write it (`tracestat.export.attribution`). Ingest passes over it where it looks for traces, and carries what it
-says of a source on in the note of that source, so that a second export still names the authors.
+Exports write it (`tracestat.export.attribution`), and ``synth`` beside what it draws from a profile. Ingest passes over
+it where it looks for traces, and carries what it says of a source on in the note of that source, so that a second
+export still names the authors.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["ABOUT_ENDING", "ABOUT_SCHEMA", "MOST_CHARS", "UNKNOWN", "about_note", "is_about", "licence_in"]
+import tracestat
+from tracestat.errors import TracestatError
+from tracestat.replacing import replacing
+
+__all__ = [
+    "ABOUT_ENDING",
+    "ABOUT_SCHEMA",
+    "MOST_CHARS",
+    "UNKNOWN",
+    "about_note",
+    "about_path",
+    "is_about",
+    "licence_in",
+    "write_said",
+]
 
 ABOUT_ENDING: Final = ".about.json"
 ABOUT_SCHEMA: Final = "tracestat.about/1"
@@ -44,6 +61,47 @@ def _line(value: object) -> str | None:
     return value.strip() if isinstance(value, str) and fits else None
 
 
+def about_path(path: Path) -> Path:
+    """Give the file that stands beside one whose format has no room for it.
+
+    Examples
+    --------
+    >>> about_path(Path("replay.jsonl")).name
+    'replay.jsonl.about.json'
+    """
+    return path.with_name(path.name + ABOUT_ENDING)
+
+
+def write_said(
+    path: Path, said: Mapping[str, str | bool | None], *, notes: tuple[str, ...] = (), digest: str | None = None
+) -> Path:
+    """Write what is said of a finished file beside it; arguments as of `tracestat.export.attribution.write_about`.
+
+    Raises
+    ------
+    TracestatError
+        It cannot be written.
+    """
+    if digest is None:
+        try:
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise TracestatError(f"{path.name}: {error.strerror or 'cannot be read'}") from None
+    body = {
+        "schema": ABOUT_SCHEMA,
+        "tracestat": tracestat.__version__,
+        "file": path.name,
+        "sha256": digest,
+        **said,
+        "notes": list(notes),
+    }
+    place = about_path(path)
+    with replacing(place) as beside:
+        beside.write_text(json.dumps(body, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return place
+
+
 def about_note(source: Path, sha256: str | None) -> str | None:
     """Give the note of a source that has such a file beside it.
 
@@ -58,7 +116,7 @@ def about_note(source: Path, sha256: str | None) -> str | None:
     str or None
         None where there is no such file, or one that knows nothing; `licence_in` reads the note.
     """
-    place = source.with_name(source.name + ABOUT_ENDING)
+    place = about_path(source)
     said = _read(place) if place.is_file() else None
     if said is None:
         return None

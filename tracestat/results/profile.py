@@ -237,7 +237,7 @@ class ProviderSessions(Struct, frozen=True):
     alike: Alike
     first_prompt: Grid
     first_cached: Grid
-    growth: dict[str, Grid]
+    growth: dict[str, list[Band]]
     compactions: list[Compactions]
     most_context: Count
     after_compaction: Grid

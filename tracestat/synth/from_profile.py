@@ -1,16 +1,17 @@
 """Sessions drawn from a profile alone: no row of the recorded trace is needed.
 
 Drawn per session: the number of rounds, then requests until they are full; the states of each request by a first-order
-chain that ends where the request does; per state the key, its pause by the inverse of its survival, people's waits,
-tokens, generation times by the quantiles of the profile. Everything else is independent, and that is what the
-comparison in the truth file measures.
+chain that ends where the request does; per state the key and its pause, by one number and the inverse of the keys'
+survivals, people's waits, tokens, generation times by the quantiles of the profile. Pauses of a session are as alike as
+recorded. Everything else is independent, and that is what the comparison in the truth file measures.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import accumulate, count
 from typing import Final, TypeVar
@@ -44,10 +45,11 @@ MOST_CALLS: Final = 100
 MOST_TOKENS: Final = 1 << 40
 LAST_MS: Final = 7_258_118_400_000  # the year 2200
 _ASKS: Final = "AskUserQuestion"
+_NAMED: Final = 10
 _TEXT_BYTES: Final = 1 << 20
 _BELOW_1: Final = 1.0 - 1e-12
 _NOTES: Final = (
-    "developers are numbered and do not differ, nor do sessions but by chance: intervals are narrower than recorded",
+    "developers are numbered and do not differ: intervals by developer are narrower than recorded",
     "calls beside the one that was waited for are shorter and have its key: the law of single calls is not kept",
     "hours and days are invented: sessions begin evenly over 130 days",
     "internal times of tools, sizes in characters and errors are not in a profile",
@@ -95,7 +97,7 @@ class _Part:
         self.message, self.asked, self.after_call = (
             Quantiles(grid, levels) for grid in (part.human.message, part.human.asked, part.human.after_call)
         )
-        self.growth = {name: Quantiles(grid, levels) for name, grid in part.growth.items()}
+        self.growth = {name: banded(bands, levels) for name, bands in part.growth.items()}
         self.output = {name: Quantiles(grid, levels) for name, grid in part.output_tokens.items()}
         self.cached, self.generation = banded(part.cached, levels), banded(part.generation, levels)
         self.compactions = [
@@ -144,6 +146,8 @@ def write_from_profile(
     parts = profile.sessions.providers
     shares = _divided(sessions, [part.n_sessions for part in parts])
     developers = min(sessions, max(1, min(52, sessions // 25)))
+    # traces of two profiles or seeds have no id in common, so that ingest takes none for a copy
+    draw = hashlib.sha256(f"{read.sha256} {seed}".encode()).hexdigest()[:8]
     seen: dict[str, _Seen] = {}
     numbers, done = count(), count(1)
     lines: list[bytes] = []
@@ -154,9 +158,8 @@ def write_from_profile(
         for _ in range(some):
             number = next(numbers)
             u = stream(np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, 19, number]))))
-            whose = _whose(
-                part.provider, seed, number, number % developers, _pick(ready.models, u()) if part.models else None
-            )
+            model = _pick(ready.models, u()) if part.models else None
+            whose = _whose(part.provider, draw, number, number % developers, model)
             for step in _session(ready, u, of_provider):
                 lines.append(drawn_row(whose, step))
                 size += len(lines[-1])
@@ -189,7 +192,7 @@ def write_from_profile(
         rounds=sum(of.rounds for of in seen.values()),
         calls=sum(of.calls for of in seen.values()),
         beyond=beyond,
-        notes=(*_NOTES, *_beyond_notes(beyond)),
+        notes=(*_NOTES, *_lawless_notes(keys.lawless), *_beyond_notes(beyond)),
     )
 
 
@@ -264,9 +267,9 @@ def _calls(
     if state == "human":
         pause = _wait(part.asked, slow_human())
         return [DrawnCall(_ASKS, None, at, None if is_open else at + pause)], pause, False
-    tool, skeleton, drawn = part.keys.draw(part.provider, state, u(), slow())
+    tool, skeleton, drawn = part.keys.draw(part.provider, state, slow())
     pause = round(min(drawn.ms, MOST_MS))
-    limit = drawn.ms if drawn.kind else None
+    limit = min(drawn.ms, MOST_MS) if drawn.kind else None
     name = tool or state
     calls = [DrawnCall(name, skeleton, at, None if is_open else at + pause, None if is_open else drawn.kind, limit)]
     calls += [DrawnCall(name, skeleton, at, None if is_open else at + int(pause * u())) for _ in range(n - 1)]
@@ -289,7 +292,7 @@ def _grown(part: _Part, context: int, source: str, gap: float, u: Uniform) -> tu
         after = min(max(_tokens(part.after_compaction, u()), 1), context)
         return after, min(int(after * _share(part.first_cached, u())), after)
     growth = part.growth.get(source)
-    after = max(context + (round(growth.draw(u())) if growth else 0), 1)
+    after = max(context + (round(_or(growth(context), u(), 0.0)) if growth else 0), 1)
     if after > part.most_context:  # no window holds that: it is compacted, or stays as it is where none was
         after = min(max(round(_or(part.after_compaction, u(), context)), 1), context)
     return after, min(int(context * _share(part.cached(gap), u())), after)
@@ -330,8 +333,8 @@ def _divided(total: int, weights: Sequence[int]) -> list[int]:
     return counts
 
 
-def _whose(provider: str, seed: int, number: int, developer: int, model: str | None) -> DrawnSession:
-    key = f"{seed % 2**16:04x}{number:06x}"
+def _whose(provider: str, draw: str, number: int, developer: int, model: str | None) -> DrawnSession:
+    key = f"{draw}{number:06x}"
     return DrawnSession(
         provider, f"{provider}:drawn-{key}", f"project_{developer:08x}", f"user_{developer:08x}", model, key
     )
@@ -346,6 +349,14 @@ def _etas(
         now = eta_of(np.array(turns, dtype=np.int64)) if turns else None
         n = part.n_sessions if unit == "session" else sum(band.grid.n for band in part.rounds_per_request)
         yield compared_eta(provider, unit, of[unit], None if now is None else float(f"{now:.6g}"), n, len(turns))
+
+
+def _lawless_notes(lawless: Set[str]) -> list[str]:
+    if not lawless:
+        return []
+    names = ", ".join(sorted(lawless)[:_NAMED])
+    more = f" and {len(lawless) - _NAMED:,} more" if len(lawless) > _NAMED else ""
+    return [f"no key of the profile is for {names}{more}: their pauses are 1 ms at most"]
 
 
 def _beyond_notes(beyond: int) -> list[str]:

@@ -24,6 +24,9 @@ MOST_MS: Final = 30 * 86_400e3
 """No pause is drawn longer than 30 days."""
 _LEVELS: Final = ("provider", "tool_class", "tool", "command_skeleton")
 _TINY: Final = 1e-9
+_BELOW_1: Final = 1.0 - 1e-12
+_SLICES: Final = 2_000
+_FEW_SLICES: Final = 4
 
 Floats = NDArray[np.float64]
 Curve = Sequence[tuple[float, float]]
@@ -160,15 +163,46 @@ class _Leaf:
     law: Law
 
 
+@dataclass(frozen=True, slots=True)
+class _Slice:
+    """The part of a key's law from `begin` on, so much of it."""
+
+    leaf: _Leaf
+    begin: float
+    width: float
+
+
+def _sliced(leaves: Sequence[tuple[int, _Leaf]]) -> tuple[list[float], list[_Slice]]:
+    """Cut the laws of keys into slices and order these by their pause: one number then draws both key and pause.
+
+    Gives the cumulative shares of the slices, and them.
+    """
+    total = sum(n for n, _ in leaves)
+    found: list[tuple[float, float, _Slice]] = []
+    for n, leaf in leaves:
+        pieces = max(round(_SLICES * n / total), _FEW_SLICES)
+        for k in range(pieces):
+            middle = leaf.law.draw((k + 0.5) / pieces).ms
+            found.append((middle, n / total / pieces, _Slice(leaf, k / pieces, 1.0 / pieces)))
+    found.sort(key=lambda of: of[0])
+    return list(accumulate(share for _, share, _ in found)), [of for _, _, of in found]
+
+
 class KeyDraws:
     """Draws key and pause of a tool class of a provider.
 
     Parameters
     ----------
     profile : Profile
+
+    Attributes
+    ----------
+    lawless : set of str
+        Provider and tool class of what was drawn without a law: 1 ms at most.
     """
 
     def __init__(self, profile: Profile) -> None:
+        self.lawless: set[str] = set()
         self._nodes: dict[tuple[str | None, ...], ProfileKey] = {}
         self._below: dict[tuple[str | None, ...], list[tuple[str | None, ...]]] = {}
         for key in profile.keys:
@@ -176,33 +210,33 @@ class KeyDraws:
             place = tuple(key.key.get(name) for name in _LEVELS[:depth])
             self._nodes[place] = key
             self._below.setdefault(place[:-1], []).append(place)
-        self._classes: dict[tuple[str, str | None], tuple[list[float], list[_Leaf]]] = {}
+        self._classes: dict[tuple[str, str | None], tuple[list[float], list[_Slice]]] = {}
 
-    def draw(self, provider: str, tool_class: str | None, u: float, v: float) -> tuple[str | None, str | None, Drawn]:
+    def draw(self, provider: str, tool_class: str | None, u: float) -> tuple[str | None, str | None, Drawn]:
         """Give tool, command skeleton and pause.
 
         Parameters
         ----------
         provider : str
         tool_class : str or None
-        u, v : float
-            Uniform numbers: for the key, for the pause.
+        u : float
+            A uniform number: the higher, the longer the pause, whichever the key.
         """
         place = (provider, tool_class)
         if place not in self._classes:
-            leaves = self._leaves(place)
-            total = sum(n for n, _ in leaves)
-            self._classes[place] = (
-                [x / total for x in accumulate(n for n, _ in leaves)][:-1],
-                [leaf for _, leaf in leaves],
-            )
-        sums, choice = self._classes[place]
-        leaf = choice[bisect_right(sums, u)]
-        return leaf.tool, leaf.skeleton, leaf.law.draw(v)
+            self._classes[place] = _sliced(self._leaves(place))
+        sums, slices = self._classes[place]
+        i = bisect_right(sums, u, hi=len(slices) - 1)
+        begin = sums[i - 1] if i else 0.0
+        of = slices[i]
+        part = min(max((u - begin) / (sums[i] - begin), 0.0), 1.0) if sums[i] > begin else 0.0
+        pause = of.leaf.law.draw(min(of.begin + part * of.width, _BELOW_1))
+        return of.leaf.tool, of.leaf.skeleton, pause
 
     def _leaves(self, place: tuple[str | None, ...]) -> list[tuple[int, _Leaf]]:
         node = self._nodes.get(place)
         if node is None:  # calls without a pause that has a law, as those that were refused
+            self.lawless.add(" ".join(name or "unknown" for name in place))
             return [(1, _Leaf(None, None, Law([1.0], [1.0], [], 0.0, None)))]
         return self._below_node(place, self._own(node) or self._shrunk(node))
 

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from tracestat.errors import TracestatError
-from tracestat.results.profile import SCHEMA, VERSION, Chain, Grid, Profile, ProfileKey, ProviderSessions
+from tracestat.results.profile import SCHEMA, VERSION, Band, Chain, Grid, Profile, ProfileKey, ProviderSessions
 
 __all__ = ["ReadProfile", "checked_profile", "read_profile"]
 
 _MOST_BYTES: Final = 1 << 30
 _SLACK: Final = 1e-6
-_DIGITS: Final = 18
+
+
+class _Head(msgspec.Struct):
+    """What must be known before the rest can be judged."""
+
+    schema: object = None
+    version: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,41 +74,23 @@ def checked_profile(data: bytes, name: str) -> Profile:
     ------
     TracestatError
     """
+    data = data.removeprefix(b"\xef\xbb\xbf")  # as some editors write
     try:
-        head: Any = json.loads(data, parse_constant=_no_number, parse_float=_number, parse_int=_whole)
-    except (ValueError, RecursionError) as error:
-        place = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise TracestatError(f"{name}: no JSON, or a number out of range{place}; export the profile again") from error
-    if not isinstance(head, dict) or head.get("schema") != SCHEMA:
-        raise TracestatError(f"{name}: no {SCHEMA}; tracestat export profile writes one")
-    version = head.get("version")
-    if isinstance(version, int) and version > VERSION:
-        raise TracestatError(f"{name}: version {version} of {SCHEMA}, this tracestat reads {VERSION}; update tracestat")
-    try:
-        profile = msgspec.convert(head, Profile)
-    except (msgspec.ValidationError, RecursionError) as error:
-        what = str(error) if isinstance(error, msgspec.ValidationError) else "nested too deeply"
-        raise TracestatError(f"{name}: {what[:1].lower()}{what[1:]}") from error
+        head = msgspec.json.decode(data, type=_Head)
+        if head.schema != SCHEMA:
+            raise TracestatError(f"{name}: no {SCHEMA}; tracestat export profile writes one")
+        if isinstance(head.version, int) and head.version > VERSION:
+            raise TracestatError(
+                f"{name}: version {head.version} of {SCHEMA}, this tracestat reads {VERSION}; update tracestat"
+            )
+        profile = msgspec.json.decode(data, type=Profile)
+    except msgspec.ValidationError as error:
+        raise TracestatError(f"{name}: {str(error)[:1].lower()}{str(error)[1:]}") from error
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        raise TracestatError(f"{name}: damaged, or no JSON; export the profile again") from error
     for place, what in _contradictions(profile):
         raise TracestatError(f"{name}: {what} - at `{place}`")
     return profile
-
-
-def _no_number(text: str) -> None:
-    raise ValueError(text)
-
-
-def _whole(text: str) -> int:
-    if len(text) > _DIGITS:
-        raise ValueError(text)
-    return int(text)
-
-
-def _number(text: str) -> float:
-    value = float(text)
-    if math.isinf(value):
-        raise ValueError(text)
-    return value
 
 
 def _contradictions(profile: Profile) -> Iterator[tuple[str, str]]:
@@ -118,6 +104,9 @@ def _contradictions(profile: Profile) -> Iterator[tuple[str, str]]:
     levels = profile.sessions.levels
     if any(a >= b for a, b in pairwise(levels)) or not levels or levels[0] != 0.0 or levels[-1] != 1.0:
         yield "$.sessions.levels", "levels must rise from 0 to 1"
+    names = [part.provider for part in profile.sessions.providers]
+    if len(set(names)) != len(names):
+        yield "$.sessions.providers", "the same provider twice"
     for i, part in enumerate(profile.sessions.providers):
         yield from _in_provider(part, len(levels), f"$.sessions.providers[{i}]")
 
@@ -143,6 +132,12 @@ def _in_provider(part: ProviderSessions, levels: int, place: str) -> Iterator[tu
             yield f"{place}.{name}.values", f"{len(grid.values)} quantiles for {levels} levels"
         if any(a > b for a, b in pairwise(grid.values)):
             yield f"{place}.{name}.values", "quantiles must not fall"
+    for name, ends in (
+        *((name, [band.to for band in bands]) for name, bands in _banded(part)),
+        ("compactions", [band.to for band in part.compactions]),
+    ):
+        if any(a is None or (b is not None and b <= a) for a, b in pairwise(ends)):
+            yield f"{place}.{name}", "the ends of bands must rise, and only the last be open"
     yield from _in_chain(part.chain, f"{place}.chain")
     for state, table in part.calls_per_round.items():
         if not sum(n for _, n in table):
@@ -170,9 +165,15 @@ def _grids(part: ProviderSessions) -> Iterator[tuple[str, Grid]]:
         yield name, getattr(part, name)
     for name in ("message", "asked", "after_call"):
         yield f"human.{name}", getattr(part.human, name)
-    for name in ("growth", "output_tokens"):
-        for key, grid in getattr(part, name).items():
-            yield f"{name}.{key}", grid
-    for name in ("rounds_per_request", "cached", "generation"):
-        for i, band in enumerate(getattr(part, name)):
+    for key, grid in part.output_tokens.items():
+        yield f"output_tokens.{key}", grid
+    for name, bands in _banded(part):
+        for i, band in enumerate(bands):
             yield f"{name}[{i}].grid", band.grid
+
+
+def _banded(part: ProviderSessions) -> Iterator[tuple[str, Sequence[Band]]]:
+    for name in ("requests_per_session", "rounds_per_request", "cached", "generation"):
+        yield name, getattr(part, name)
+    for key, bands in part.growth.items():
+        yield f"growth.{key}", bands

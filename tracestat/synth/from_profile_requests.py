@@ -82,7 +82,7 @@ class RequestSizes:
         length = 1 << (rounds + 1).bit_length()
         sums = self._sums.setdefault((band, length), [np.eye(1, length)[0]])
         while len(sums) < number:
-            more = np.convolve(sums[-1], self._laws[band])[:length]
+            more = np.convolve(sums[-1], self._laws[band][:length])[:length]
             most = more.max()
             sums.append(more / most if most > 0 else more)
         return sums

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
@@ -9,30 +10,34 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tracestat.ingest.about import MOST_CHARS
 from tracestat.results import Json
 from tracestat.results.profile import QUANTITIES, Corpus, Recorded, Source, summaries
 
-__all__ = ["ComparedQuantile", "ProfileTruth", "compared", "compared_eta"]
+__all__ = ["ONE_SIDED", "ComparedQuantile", "ProfileTruth", "compared", "compared_eta"]
 
 Floats = NDArray[np.float64]
 
 SCHEMA: Final = "tracestat.synth_profile_truth/1"
+_DRAWN: Final = "synthetic, drawn by tracestat synth"
 NEAR: Final = 0.1
 """A ratio within 10 % of 1 needs no reason."""
 _WIDE: Final = 2.576  # 99 % of a normal law: some hundred comparisons are made
 _PROBABILITIES: Final = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
-_REASONS: Final = {
-    "tool_pause": "point masses sit at their limit, results are logged later; which class comes next is a first-order "
-    "chain that must fit the drawn rounds",
-    "human_wait": "quantiles are kept at 1 % steps, log-linear in between",
-    "rounds_per_session": "quantiles are kept at 1 % steps, log-linear in between",
-    "rounds_per_request": "sizes of requests are drawn one by one, given their number and their sum",
-    "context": "growth and compactions are drawn step by step: a session keeps no window or habit of its own",
-    "output": "quantiles are kept at 1 % steps, log-linear in between",
-    "tool_paused_per_session": "sessions differ by rounds and by one common factor: recorded ones also by their habits",
-    "paused_per_session": "sessions differ by rounds and by one common factor each for pauses and waits",
-    "eta": "few long programs decide it; requests are drawn one by one",
+# what a drawn session does not have, from which a difference may come; none of these was tested as its cause
+_NOT_KEPT: Final = {
+    "tool_pause": "how late a result is logged after its limit, and which classes a session uses",
+    "human_wait": "quantiles between steps of 1 %",
+    "rounds_per_session": "quantiles between steps of 1 %",
+    "rounds_per_request": "the order of long and short requests, and quantiles between steps of 1 %",
+    "context": "the window of a session, and how much it reads at a time",
+    "output": "quantiles between steps of 1 %",
+    "tool_paused_per_session": "which classes a session uses; how alike its pauses are is one number",
+    "paused_per_session": "which classes a session uses; how alike its pauses and waits are is one number each",
 }
+ONE_SIDED: Final = ("none recorded", "none drawn", "not known on both sides")
+"""Reasons why there is nothing to compare."""
+_ETA: Final = "not tested against chance; not kept: the order of long and short requests"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,7 @@ class ComparedQuantile:
         Drawn over recorded.
     n_recorded, n_drawn : int
     reason : str
-        Where they differ by more than 10 %: why.
+        Where they differ by more than 10 %: whether chance explains it, else what drawing does not keep.
     """
 
     provider: str
@@ -101,6 +106,21 @@ class ProfileTruth:
     calls: int
     beyond: int
     notes: tuple[str, ...]
+
+    def said(self) -> dict[str, str | bool | None]:
+        """Give what stands beside the trace: whose data it was drawn from, under which licence."""
+        of = self.attribution
+        whom = of.attribution
+        if not whom.startswith(_DRAWN):  # drawn from drawn: once is enough
+            whom = f"{_DRAWN} from the profile of {self.corpus.name}: {whom}"
+        return {
+            "source": self.corpus.name,
+            "fingerprint": of.fingerprint,
+            "synthetic": True,
+            "licence": of.licence,
+            "attribution": "".join(c if c.isprintable() else " " for c in whom)[:MOST_CHARS],
+            "changes": f"sessions drawn by tracestat synth, seed {self.seed}; none of them was recorded",
+        }
 
     def to_dict(self) -> dict[str, Json]:
         """Give the content of the truth file."""
@@ -163,27 +183,28 @@ def compared_eta(
 ) -> ComparedQuantile:
     """Compare memoryfulness; it lies between -0.5 and 1, so that a difference above 0.1 is what needs a reason."""
     far = was is not None and now is not None and abs(was - now) > NEAR
-    reason = _REASONS["eta"] if far else "" if was is not None and now is not None else "not known of both"
+    reason = _ETA if far else "" if was is not None and now is not None else ONE_SIDED[2]
     return ComparedQuantile(
         provider, f"eta_{unit}", "", "value", was, now, _ratio(was, now), n_recorded, n_drawn, reason
     )
 
 
 def _ratio(was: float | None, now: float | None) -> float | None:
-    return None if was is None or now is None or was == 0 else float(f"{now / was:.4g}")
+    ratio = math.nan if was is None or now is None or was == 0 else now / was
+    return float(f"{ratio:.4g}") if math.isfinite(ratio) else None
 
 
 def _reason(
     name: str, was: float | None, now: float | None, values: Floats, session: NDArray[np.intp], p: float
 ) -> str:
     if was is None or now is None:
-        return "none recorded" if was is None else "none drawn"
+        return ONE_SIDED[0] if was is None else ONE_SIDED[1]
     if abs(now - was) <= NEAR * abs(was):
         return ""
     if _is_chance(was, values, session, p):
         n = int(session.max()) + 1
         return f"within the sampling error of {n:,} session{'s' if n > 1 else ''} drawn"
-    return _REASONS[name]
+    return f"beyond sampling error; not kept: {_NOT_KEPT[name]}"
 
 
 def _is_chance(was: float, values: Floats, session: NDArray[np.intp], p: float) -> bool:

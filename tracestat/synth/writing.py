@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, overload
 
 from tracestat.errors import TracestatError, UsageError
+from tracestat.ingest.about import write_said
 from tracestat.replacing import replacing
 from tracestat.synth import known
 from tracestat.synth.catalogue import PROVIDERS
@@ -146,7 +147,8 @@ def synth_trace(
     shifts : mapping of str to float, optional
         With `like`: factor by figure, to miss it on purpose.
     profile : str or path-like, optional
-        A file of ``tracestat export profile``: sessions are drawn from it alone, 200 by default.
+        A file of ``tracestat export profile``: sessions are drawn from it alone, 200 by default. Its licence and whom to
+        name stand in ``<path>.about.json``, which ingest reads.
 
     Returns
     -------
@@ -259,6 +261,8 @@ def _from_profile(
                 write, read, file=target.name, version=VERSION, sessions=sessions, seed=seed, progress=progress
             )
         truth_file.write_bytes(json.dumps(truth.to_dict(), indent=1, allow_nan=False).encode() + b"\n")
+    # what is drawn of a corpus keeps its licence: a later ingest reads this file
+    write_said(target, truth.said())
     return truth
 
 

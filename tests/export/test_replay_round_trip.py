@@ -175,13 +175,20 @@ def long_pauses() -> list[dict[str, Any]]:
     return session_rows(0, steps) + session_rows(1, steps[3:])
 
 
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trace]:
+    folder = tmp_path_factory.mktemp("long")
+    ingest([write(folder / "rows.jsonl", long_pauses())], folder / "rows.duckdb")
+    with open_store(folder / "rows.duckdb") as opened:
+        yield opened
+
+
 @OF_FORMAT
-def test_a_tool_is_never_cut_short(form: Format, store_of: Callable[..., Trace], tmp_path: Path) -> None:
-    trace = store_of(long_pauses())
+def test_a_tool_is_never_cut_short(form: Format, long: Trace, tmp_path: Path) -> None:
     for rule, human in {"cap:60": 60.0, "keep": 7200.0, "drop": 0.0}.items():
         folder = tmp_path / rule.replace(":", "")
         folder.mkdir()
-        first, second = sorted(form.read(exported(trace, folder, form, human_gap=rule)), key=lambda s: -len(s.steps))
+        first, second = sorted(form.read(exported(long, folder, form, human_gap=rule)), key=lambda s: -len(s.steps))
         assert [step.after for step in first.steps] == pytest.approx([TEN_HOURS, 1.5, human, 0.0], abs=2e-6)
         assert [step.before for step in first.steps] == pytest.approx([0.0, TEN_HOURS, 1.5, human], abs=2e-6)
         assert [step.after for step in second.steps] == [0.0]
@@ -242,12 +249,11 @@ def _shift_lines(form: Format, path: Path) -> None:
 
 
 @OF_FORMAT
-def test_waits_on_the_wrong_row_are_caught(form: Format, store_of: Callable[..., Trace], tmp_path: Path) -> None:
-    trace = store_of(long_pauses())
-    path = exported(trace, tmp_path, form)
-    assert differences(due(trace, form), form.read(path), form.within) == []
+def test_waits_on_the_wrong_row_are_caught(form: Format, long: Trace, tmp_path: Path) -> None:
+    path = exported(long, tmp_path, form)
+    assert differences(due(long, form), form.read(path), form.within) == []
     shift_rows(form, path)
-    said = differences(due(trace, form), form.read(path), form.within)
+    said = differences(due(long, form), form.read(path), form.within)
     assert any("step 1: after 0.0" in line or "step 1: after 1e-06" in line for line in said), said
     assert all("before" in line or "after" in line for line in said)
 

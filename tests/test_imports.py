@@ -20,8 +20,7 @@ LAYERS = (
     ("api",),
     ("charts", "report", "export"),
     ("published", "comparison", "synth", "fetch"),
-    ("simulate", "policy", "forecast", "survival"),
-    ("constants",),
+    ("simulate", "constants", "policy", "forecast", "survival"),
     ("hardware",),
     ("resample",),
     ("durations",),
@@ -31,7 +30,7 @@ LAYERS = (
     ("replacing",),
     ("errors",),
 )
-ORDERED = ("simulate", "policy", "forecast", "survival")
+ORDERED = ("simulate", "constants", "policy", "forecast", "survival")
 # nothing numerical knows where its numbers come from
 PURE = ("simulate", "policy", "forecast", "survival", "constants", "hardware", "resample")
 IMPURE = ("durations", "store", "ingest")

@@ -20,7 +20,14 @@ import tracestat
 from tests.test_schemas import SCHEMAS, wrong
 from tests.traces import call, round_, write
 from tracestat.cli import main
-from tracestat.constants import Constants, constants_from_dict, constants_to_dict, derived_from
+from tracestat.constants import (
+    Constants,
+    constants_from_dict,
+    constants_to_dict,
+    derived_from,
+    paper_law,
+    shrunken_law,
+)
 from tracestat.errors import TracestatError, UsageError
 from tracestat.export.constants import constants_of_keys, constants_text, write_constants
 from tracestat.hardware import Hardware, hardware_ids, load_hardware
@@ -85,7 +92,7 @@ def document(made: tuple[Constants, Path]) -> dict[str, Any]:
 
 @given(st.lists(st.floats(0.002, 500), min_size=101, max_size=150))
 def test_holds_are_those_of_the_sample_within_a_step_of_the_grid(sample: list[float]) -> None:
-    (key,), left = constants_of_keys([law_of(sample, "claude")], BENEFITS, {}, 20)
+    (key,), left = constants_of_keys([law_of(sample, "claude")], BENEFITS, {}, 20, {})
     assert (left, key.law_from) == (0, "own")
     exact, step = law_of_durations(sample), 10 ** (1 / 20)
     for benefit in BENEFITS:
@@ -101,12 +108,12 @@ def test_up_to_a_hundred_durations_the_law_is_that_of_all_tools() -> None:
     everything = law_of([0.5] * 60 + [3.0] * 60, "claude")
     few = law_of([0.02] * 100, "claude", "shell")
     more = law_of([0.02] * 101, "claude", "edit")
-    keys, _ = constants_of_keys([everything, few, more], (5.0,), {}, 20)
+    keys, _ = constants_of_keys([everything, few, more], (5.0,), {}, 20, {})
     assert [key.law_from for key in keys] == ["own", "all", "own"]
     assert holds(keys[1], "continuum") == holds(keys[0], "continuum")
     assert holds(keys[2], "continuum")[5.0].tau == pytest.approx(0.02, rel=0.15)
     # a trace of a hundred pauses: ln(B), whatever the law
-    (cold,), _ = constants_of_keys([law_of([0.02] * 100, "claude")], (5.0,), {}, 20)
+    (cold,), _ = constants_of_keys([law_of([0.02] * 100, "claude")], (5.0,), {}, 20, {})
     assert cold.law_from == "cold"
     assert holds(cold, "continuum")[5.0].tau == pytest.approx(np.log(5.0))
     assert holds(cold, "continuum")[5.0].pin_share == 1.0
@@ -117,34 +124,59 @@ def test_a_hold_for_a_limit_lasts_until_its_pauses_are_back() -> None:
     atom = KeyAtom(30.0, Interval(80 / 201), "deadline")
     law = law_of(sample, "codex", atoms=(atom,))
     late = {("codex", "deadline", 30.0): 0.25}
-    (key,), _ = constants_of_keys([law], (80.0,), late, 20)
+    (key,), _ = constants_of_keys([law], (80.0,), late, 20, {})
     assert key.atoms[0].late == 0.25
     hold = holds(key, "continuum")[80.0]
     assert (hold.tau, hold.pin_share) == (30.25, pytest.approx(200 / 201))
     # one of 30 s would have missed all of them
     assert law_of_durations(sample).survival_at(30.0) == 81 / 201
-    (without,), _ = constants_of_keys([replace(law, atoms=())], (80.0,), late, 20)
+    (without,), _ = constants_of_keys([replace(law, atoms=())], (80.0,), late, 20, {})
     assert holds(without, "continuum")[80.0].tau > 31
+
+
+def test_pauses_of_no_time_have_returned_before_any_hold() -> None:
+    sample = [0.0] * 50 + [0.001] * 5 + [2.0] * 145
+    (key,), _ = constants_of_keys([law_of(sample, "claude")], (0.05, 10.0), {}, 20, {("claude",): 0.75})
+    exact = law_of_durations(sample)
+    assert exact.survival_at(0.0) == key.at_zero
+    for benefit in (0.05, 10.0):
+        for rule, find in (("continuum", continuum_hold), ("hazard", hazard_hold)):
+            best, found = find(exact, benefit), holds(key, rule)[benefit]
+            assert (found.tau, found.worth) == (pytest.approx(best.tau, rel=0.13), pytest.approx(best.value, abs=0.3))
+    # 2.5 % end by 1 ms: it pays from 0.04 s on less what is held; 27.5 % by 1 ms would have it pay from 4 ms on
+    assert key.pays_from == pytest.approx(0.00075 / 0.025, rel=0.05)
+
+
+def test_whoever_has_another_benefit_takes_the_law_of_the_file(made: tuple[Constants, Path]) -> None:
+    workload = tracestat.load_constants(made[1]).workload
+    assert workload is not None
+    for key in workload.keys:
+        everything = workload.find(key.key["provider"])
+        assert everything is not None
+        law = paper_law(key, everything, workload.grid)
+        assert (law is None) == (key.law_from == "cold")
+        if law is not None:
+            assert continuum_hold(law, 5.0).tau == holds(key, "continuum")[5.0].tau
+        shrunken = shrunken_law(key, workload.grid)
+        assert hazard_hold(shrunken, 5.0).tau == holds(key, "hazard_shrunken")[5.0].tau
 
 
 def test_small_keys_are_left_out_and_counted_but_never_a_provider() -> None:
     laws = [law_of([1.0] * 3, "claude"), law_of([1.0] * 2, "claude", "shell"), law_of([1.0] * 2, "claude", "edit")]
-    keys, left = constants_of_keys(laws, (5.0,), {}, 3)
+    keys, left = constants_of_keys(laws, (5.0,), {}, 3, {})
     assert ([key.level for key in keys], left) == (["provider"], 2)
 
 
 def test_a_key_without_a_curve_of_its_own_has_holds_by_that_of_all_tools() -> None:
     few = replace(law_of([1.0] * 30, "claude", "shell"), survival=())
-    keys, _ = constants_of_keys([law_of([0.5] * 200, "claude"), few], (5.0,), {}, 20)
+    keys, _ = constants_of_keys([law_of([0.5] * 200, "claude"), few], (5.0,), {}, 20, {})
     assert holds(keys[1], "continuum")[5.0].tau == holds(keys[0], "continuum")[5.0].tau
 
 
-def test_shrunken_holds_are_for_the_lowest_level_alone(made: tuple[Constants, Path]) -> None:
+def test_every_key_has_holds_by_every_rule(made: tuple[Constants, Path]) -> None:
     assert made[0].workload is not None
     for key in made[0].workload.keys:
-        rules = ["continuum", "hazard"]
-        if key.level == LEVELS[-1]:
-            rules += ["continuum_shrunken", "hazard_shrunken"]
+        rules = ["continuum", "hazard", "continuum_shrunken", "hazard_shrunken"]
         assert [hold.rule for hold in key.holds] == [rule for rule in rules for _ in made[0].workload.benefits]
         for benefit in made[0].workload.benefits:
             assert holds(key, "continuum")[benefit].tau <= benefit
@@ -160,6 +192,9 @@ def test_a_key_that_was_left_out_is_found_above(made: tuple[Constants, Path]) ->
         assert workload.find(*values) is key
         if len(values) < len(LEVELS):
             assert workload.find(*values, "never seen") is key
+            # the published rule does not ask the key above, but all tools
+            assert workload.find_published(*values, "never seen") is workload.find(*values[:1])
+        assert workload.find_published(*values) is key
         assert [key.hold(hold.rule, hold.benefit) for hold in key.holds] == list(key.holds)
         assert key.hold("hazard", 0.123) is None
     assert workload.find("no such provider", "shell") is None
@@ -316,6 +351,18 @@ def test_every_number_of_the_schema_says_its_unit() -> None:
         }
 
 
+NAMED = {"name": "f.parquet", "sha256": "0" * 64, "fingerprint": "sha256:00", "same_trace": True}
+
+
+def heap(document: dict[str, Any], *masses: float) -> None:
+    """Put point masses on the first key."""
+    known = {"low": None, "high": None, "level": 0.95, "method": ""}
+    document["workload"]["keys"][0]["atoms"] = [
+        {"seconds": 30.0 * (i + 1), "mass": known | {"value": mass}, "kind": "deadline", "late": 0.0}
+        for i, mass in enumerate(masses)
+    ]
+
+
 BROKEN: list[tuple[str, Change, str]] = [
     ("other schema", lambda d: d.update(schema="tracestat.hardware/1"), "its schema is not tracestat.constants/1"),
     ("no schema", lambda d: d.pop("schema"), "its schema is not tracestat.constants/1"),
@@ -331,14 +378,18 @@ BROKEN: list[tuple[str, Change, str]] = [
     ("text for number", lambda d: d["workload"]["keys"][0].update(weight="1"), "workload.keys[0].weight"),
     ("truth for number", lambda d: d["workload"].update(min_n=True), "workload.min_n"),
     ("unknown rule", lambda d: d["workload"]["keys"][0]["holds"][0].update(rule="lru"), "holds[0].rule"),
-    ("hold for longer", lambda d: d["workload"]["keys"][0]["holds"][0].update(mean_hold=99.0), "lasts longer"),
+    (
+        "hold for longer",
+        lambda d: d["workload"]["keys"][0]["holds"][0].update(mean_hold=99.0),
+        "holds[0].mean_hold is not what follows",
+    ),
     (
         "negative hold",
         lambda d: d["workload"]["keys"][0]["holds"][0].update(tau=-1.0, mean_hold=-2.0),
         "holds[0].tau is neg",
     ),
     ("returns", lambda d: d["workload"]["keys"][0]["holds"][5]["returned"].update(value=1.5), "holds[5].returned lies"),
-    ("other benefit", lambda d: d["workload"]["keys"][0]["holds"][0].update(benefit=3.3), "other benefits"),
+    ("other benefit", lambda d: d["workload"]["keys"][0]["holds"][0].update(benefit=3.3), "holds are not rule by rule"),
     ("negative count", lambda d: d["workload"]["keys"][0].update(n=-1), "workload.keys[0].n is negative"),
     ("counts that differ", lambda d: d["workload"]["keys"][0].update(n=5), "not the sum"),
     ("rising", lambda d: d["workload"]["keys"][0]["survival"].__setitem__(3, 1.0), "keys[0].survival rises"),
@@ -350,7 +401,29 @@ BROKEN: list[tuple[str, Change, str]] = [
     ("turns", lambda d: d["workload"]["memoryfulness"][0]["turns"].reverse(), "turns do not rise"),
     ("share", lambda d: d["workload"]["human"][0]["of_time"].update(value=1.2), "human[0].of_time lies outside"),
     ("human", lambda d: d["workload"]["human"][0].update(n_human=10**9), "human[0] has more rows"),
-    ("level", lambda d: d["workload"]["keys"][0].update(level="model"), "key does not have the levels"),
+    ("level", lambda d: d["workload"]["keys"][0].update(level="model"), "has no key of all tools"),
+    (
+        "grid in ms",
+        lambda d: d["workload"].update(grid=[1e3 * t for t in d["workload"]["grid"]]),
+        "grid is not that of",
+    ),
+    ("unit", lambda d: d["workload"].update(unit="call"), "workload.unit: Invalid enum value"),
+    ("other hold", lambda d: d["workload"]["keys"][0]["holds"][5].update(tau=0.3), "holds[5].tau is not what follows"),
+    ("hold missing", lambda d: d["workload"]["keys"][0]["holds"].pop(), "holds are not rule by rule"),
+    ("law of others", lambda d: d["workload"]["keys"][0].update(law_from="all"), "law_from is not what follows"),
+    ("pays", lambda d: d["workload"]["keys"][0].update(pays_from=1e-9), "pays_from is not what follows"),
+    ("key twice", lambda d: d["workload"]["keys"].append(d["workload"]["keys"][1]), "is there twice"),
+    ("no top", lambda d: d["workload"].update(keys=d["workload"]["keys"][2:]), "keys[0] has no key of all tools"),
+    ("below", lambda d: d["workload"]["keys"][0]["key"].update(tool="Bash"), "keys[0].key has values below its level"),
+    ("mass above 1", lambda d: heap(d, 0.6, 0.6), "keys[0].atoms: their masses add up to more than 1"),
+    ("last", lambda d: d["workload"]["keys"][0].update(last_seconds=0.1), "survival goes on after last_seconds"),
+    ("clusters", lambda d: d["workload"]["keys"][0].update(n_developers=10**6), "n_sessions and n_developers do not"),
+    ("digits", lambda d: d["workload"].update(keys_left_out=10**18), "workload.keys_left_out is too large"),
+    ("bounds", lambda d: d["workload"]["human"][0]["of_time"].update(low=0.9, high=0.1), "of_time has bounds that do"),
+    ("beyond", lambda d: d["workload"]["memoryfulness"][0].update(max=1), "memoryfulness[0].turns go beyond max"),
+    ("digest", lambda d: d["workload"].update(forecast=NAMED | {"sha256": "00"}), "forecast.sha256 is no SHA-256"),
+    ("path", lambda d: d["workload"].update(forecast=NAMED | {"name": "../a"}), "forecast.name is no name"),
+    ("escapes", lambda d: d["workload"].update({"a\n\x1b[31m": 1}), "workload.a\\n\\x1b[31m is not known"),
     ("derived", lambda d: d["derived"].update(pool_gb=11.0), "derived.pool_gb is not what follows from hardware"),
     ("negative cost", lambda d: d["hardware"].update(client_ms=-1.0), "client_ms is -1; it cannot be negative"),
     ("no cost", lambda d: d["hardware"]["step"].pop("b_us"), "step.b_us is missing"),
@@ -382,6 +455,7 @@ def test_a_broken_file_is_refused_in_a_line(
         (b"null", "its schema is not"),
         (b"[" * 100_000, "is no valid JSON"),
         (b'{"schema": "tracestat.constants/x"}', "its schema is not"),
+        (b'{"schema": "tracestat.constants/1", "a": {"n": 1, "n": 2}}', "n stands twice"),
     ],
 )
 def test_what_is_no_such_file_is_refused_in_a_line(content: bytes, said: str, tmp_path: Path) -> None:

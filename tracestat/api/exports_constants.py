@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 import tracestat
 from tracestat.api.common import Progress, TraceLike, as_trace, sorted_groups, split_by_key
-from tracestat.api.curves import curve_of
+from tracestat.api.curves import curves_of
 from tracestat.api.deadlines import deadlines
 from tracestat.api.forecasts import load_forecast
 from tracestat.api.key_laws import key_laws
@@ -25,26 +25,25 @@ from tracestat.constants import (
     Constants,
     ForecastFile,
     HumanPart,
-    KeyConstants,
     Origin,
     Programs,
     TurnPoint,
     Workload,
 )
-from tracestat.durations import curve_counts, curve_influence, select, summary_shares
+from tracestat.durations import select, summary_shares
 from tracestat.durations.lateness import key_lateness
 from tracestat.errors import UsageError
 from tracestat.export.attribution import attribution_of
-from tracestat.export.constants import Late, constants_of_keys, with_returned, write_constants
+from tracestat.export.constants import Late, Values, constants_of_keys, values_of, with_returned, write_constants
 from tracestat.hardware import DEFAULT_HARDWARE, Hardware, load_hardware
 from tracestat.results import NOT_AVAILABLE, Interval
 from tracestat.results.key_laws import LAW_GRID, LEVELS
-from tracestat.survival.clustered import VARIANCE_AT
 
 if TYPE_CHECKING:
     import polars as pl
 
     from tracestat.store import Trace
+    from tracestat.survival.clustered import ClusteredCurve
 
 __all__ = ["BENEFITS", "export_constants"]
 
@@ -122,7 +121,7 @@ def export_constants(
     Keys are those of pauses by the wall clock, tool rows only: provider, tool class, tool and command skeleton, level
     by level. Rule ``continuum`` is Continuum's: the key's own durations once there are more than 100, else those of
     all tools of its provider, else its start without any; ``hazard`` charges only the time really held, on the same
-    law. For command skeletons the same two rules with ``_shrunken`` use the key's law shrunken towards the ones above.
+    law. The same two rules with ``_shrunken`` use the key's shrunken law.
 
     References
     ----------
@@ -210,10 +209,12 @@ def _workload(
     # first, since only keys of sessions are allowed there
     programs, notes = _programs(trace, sessions, seed)
     progress(1, _PARTS)
-    laws = key_laws(trace, unit="pause", laws=False, seed=seed, **sessions)
+    laws = key_laws(trace, unit="pause", clock="wall", rows="tool", laws=False, seed=seed, **sessions)
     progress(2, _PARTS)
-    keys, left_out = constants_of_keys(laws.laws, benefits, _lateness(trace, sessions), min_n)
-    keys = _measured(trace, sessions, keys)
+    curves = _curves(trace, sessions)
+    at_zero = {key: float(curve.curve.survival_at([0.0])[0]) for key, curve in curves.items()}
+    bare, left_out = constants_of_keys(laws.laws, benefits, _lateness(trace, sessions), min_n, at_zero)
+    keys = tuple(with_returned(key, curves[values_of(key.key, key.level)].within) for key in bare)
     progress(3, _PARTS)
     human = _human(trace, sessions)
     progress(4, _PARTS)
@@ -224,10 +225,10 @@ def _workload(
     head = laws.head
     return Workload(
         origin=origin,
-        unit=str(head.unit),
-        clock=str(head.clock),
-        definition=head.definition,
-        rows=head.rows,
+        unit="pause",
+        clock="wall",
+        definition="tracestat",
+        rows="tool",
         where=head.where,
         since=head.since,
         until=head.until,
@@ -274,21 +275,13 @@ def _lateness(trace: Trace, sessions: dict[str, Any]) -> Late:
     return {(row["provider"], row["kind"], row["limit_seconds"]): row["late_seconds"] for row in rows}
 
 
-def _measured(trace: Trace, sessions: dict[str, Any], keys: tuple[KeyConstants, ...]) -> tuple[KeyConstants, ...]:
-    """Add to each hold the share of the key's own pauses that end within it, by session and by developer."""
-    made: dict[tuple[Any, ...], KeyConstants] = {}
-    for depth, level in enumerate(LEVELS, 1):
-        of_level = {tuple(key.key.values())[:depth]: key for key in keys if key.level == level}
-        if not of_level:
-            continue
+def _curves(trace: Trace, sessions: dict[str, Any]) -> dict[Values, ClusteredCurve]:
+    """Give the curve of each key's own pauses, with its clusters by session and developer."""
+    made: dict[Values, ClusteredCurve] = {}
+    for depth in range(1, len(LEVELS) + 1):
         selection = select(trace, unit="pause", by=LEVELS[:depth], **sessions)
-        counts = split_by_key(curve_counts(trace, selection), selection)
-        influence = split_by_key(curve_influence(trace, selection, VARIANCE_AT), selection)
-        made |= {
-            (level, *key): with_returned(one, curve_of(counts[key], influence[key]).within)
-            for key, one in of_level.items()
-        }
-    return tuple(made[key.level, *tuple(key.key.values())[: LEVELS.index(key.level) + 1]] for key in keys)
+        made |= cast("dict[Values, ClusteredCurve]", curves_of(trace, selection))
+    return made
 
 
 def _human(trace: Trace, sessions: dict[str, Any]) -> tuple[HumanPart, ...]:

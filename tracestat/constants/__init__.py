@@ -14,9 +14,11 @@ from tracestat.constants.forms import (
     KeyConstants,
     Origin,
     Programs,
+    Rule,
     TurnPoint,
     Workload,
 )
+from tracestat.constants.holds import holds_of, least_of, own_law, paper_law, shrunken_law
 
 __all__ = [
     "AskedLimits",
@@ -31,11 +33,17 @@ __all__ = [
     "Prefill",
     "Programs",
     "Reload",
+    "Rule",
     "StoreConstants",
     "TurnPoint",
     "Workload",
     "constants_from_dict",
     "constants_to_dict",
     "derived_from",
+    "holds_of",
+    "least_of",
     "load_constants",
+    "own_law",
+    "paper_law",
+    "shrunken_law",
 ]

@@ -5,16 +5,16 @@ What is read is written again and compared with the file, so that a key that nob
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from tracestat.constants.forms import Constants, KeyConstants, Programs, Workload
+from tracestat.constants.checks import find_bad_number, find_impossible
+from tracestat.constants.forms import Constants, Workload
 from tracestat.errors import TracestatError
 from tracestat.hardware import hardware_from_dict, hardware_to_dict
-from tracestat.results import Interval, Json, as_json
-from tracestat.results.key_laws import LEVELS
+from tracestat.results import Json, as_json
 
 __all__ = ["SCHEMA", "constants_from_dict", "constants_to_dict", "load_constants"]
 
@@ -23,11 +23,7 @@ _VERSION: Final = 1
 SCHEMA: Final = f"{_NAME}/{_VERSION}"
 _LARGEST: Final = 1 << 30  # bytes; that of a full-size trace has some ten millions
 _AGAIN: Final = "make it with `tracestat export constants`"
-_SHORTEST_ETA: Final = -0.5
-_ROUNDING: Final = 1e-9
-_ENDLESS: Final = float("inf")
-# estimates and their bounds, of which some may lie below 0, and are checked where they may not
-_ANY_SIGN: Final = {"worth", "value", "low", "high", "session", "developer"}
+_SHOWN: Final = 60  # characters of a name that nobody knows
 
 
 def constants_to_dict(constants: Constants) -> dict[str, Json]:
@@ -93,13 +89,36 @@ def load_constants(path: str | Path) -> Constants:
     try:
         if place.stat().st_size > _LARGEST:
             raise TracestatError(f"{where}: over 1 GiB, which no such file is; {_AGAIN}")
-        data = msgspec.json.decode(place.read_bytes())
+        content = place.read_bytes()
+        data = msgspec.json.decode(content)
+        name = _twice(content)
     except OSError as error:
         raise TracestatError(f"{where}: cannot be read ({error.strerror}); check the name") from None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise TracestatError(f"{where}: is no valid JSON ({reason}); {_AGAIN}") from None
+    if name is not None:
+        raise TracestatError(f"{where}: {_shown(name)} stands twice in one table, so readers may differ; {_AGAIN}")
     return constants_from_dict(data, where=where)
+
+
+def _twice(content: bytes) -> str | None:
+    """Give a name that a table of a document has twice; None where there is none. Readers keep one of them silently."""
+    found: list[str] = []
+
+    def table(pairs: list[tuple[str, object]]) -> None:
+        if len({name for name, _ in pairs}) < len(pairs):
+            names = [name for name, _ in pairs]
+            found.append(next(name for name in names if names.count(name) > 1))
+
+    json.loads(content, object_pairs_hook=table)
+    return found[0] if found else None
+
+
+def _shown(place: str) -> str:
+    """Give a place of a file, whose names may be anything, as part of a line."""
+    short = place if len(place) <= 2 * _SHOWN else f"{place[:_SHOWN]}...{place[-_SHOWN:]}"
+    return short if short.isprintable() else ascii(short)[1:-1]
 
 
 def constants_from_dict(data: Any, *, where: str = "constants") -> Constants:
@@ -124,14 +143,13 @@ def constants_from_dict(data: Any, *, where: str = "constants") -> Constants:
     constants = Constants(hardware, _workload(data["workload"], where), data["tracestat"])
     # the half of the hardware was checked by its own reader
     known = constants_to_dict(constants) | {"hardware": data["hardware"]}
-    problem = (
-        None if constants.workload is None else _negative(known["workload"], "") or _impossible(constants.workload)
-    )
-    if problem:
-        raise TracestatError(f"{where}: workload.{problem}; {_AGAIN}")
+    if constants.workload is not None:
+        problem = find_bad_number(known["workload"], "") or find_impossible(constants.workload)
+        if problem:
+            raise TracestatError(f"{where}: workload.{_shown(problem)}; {_AGAIN}")
     different = _difference(data, known, "")
     if different:
-        raise TracestatError(f"{where}: {different}; {_AGAIN}")
+        raise TracestatError(f"{where}: {_shown(different)}; {_AGAIN}")
     return constants
 
 
@@ -154,7 +172,7 @@ def _workload(data: Any, where: str) -> Workload | None:
         return msgspec.convert(data, Workload)
     except msgspec.ValidationError as error:
         reason, _, place = str(error).splitlines()[0].partition(" - at `$")
-        raise TracestatError(f"{where}: workload{place.rstrip('`')}: {reason}; {_AGAIN}") from None
+        raise TracestatError(f"{where}: workload{_shown(place.rstrip('`'))}: {_shown(reason)}; {_AGAIN}") from None
 
 
 def _difference(given: Any, known: Any, place: str) -> str | None:
@@ -182,104 +200,3 @@ def _difference(given: Any, known: Any, place: str) -> str | None:
         return None
     follows = " what follows from hardware" if place.startswith("derived") else " what it should be"
     return f"{place} is not{follows}"
-
-
-def _negative(value: Json, place: str) -> str | None:
-    """Say which number below 0 may not be; None where there is none. Curves are looked at by themselves."""
-    if isinstance(value, dict):
-        items = [(f"{place}.{name}" if place else name, item) for name, item in value.items() if name not in _ANY_SIGN]
-    elif isinstance(value, list) and not (value and isinstance(value[0], float)):
-        items = [(f"{place}[{i}]", item) for i, item in enumerate(value)]
-    else:
-        return f"{place} is negative" if isinstance(value, int | float) and value < 0 else None
-    return next((found for at, item in items if (found := _negative(item, at))), None)
-
-
-def _impossible(workload: Workload) -> str | None:
-    """Say what cannot be; None where nothing is wrong."""
-    times = workload.grid
-    if not times or times[0] <= 0 or any(not a < b for a, b in pairwise(times)) or not _finite(times):
-        return "grid does not rise from above 0"
-    if any(not 0 < b < _ENDLESS for b in workload.benefits) or any(not a < b for a, b in pairwise(workload.benefits)):
-        return "benefits do not rise from above 0"
-    for i, key in enumerate(workload.keys):
-        found = _wrong_key(key, len(times), workload.benefits)
-        if found:
-            return f"keys[{i}].{found}"
-    for i, programs in enumerate(workload.memoryfulness):
-        found = _wrong_programs(programs)
-        if found:
-            return f"memoryfulness[{i}].{found}"
-    for i, human in enumerate(workload.human):
-        if not 0 <= human.n_human <= human.n:
-            return f"human[{i}] has more rows that wait for a person than rows, or fewer than none"
-        for name in ("of_count", "of_time", "of_token_seconds"):
-            if not _share(getattr(human, name)):
-                return f"human[{i}].{name} lies outside 0 to 1"
-    for i, limit in enumerate(workload.asked_limits):
-        if not 0 < limit.seconds < _ENDLESS or not 0 <= limit.n_ended <= limit.n_asked or not _share(limit.ended):
-            return f"asked_limits[{i}] holds a limit of no time, or more ends than calls"
-    return None
-
-
-def _finite(values: tuple[float, ...]) -> bool:
-    return all(-_ENDLESS < value < _ENDLESS for value in values)
-
-
-def _share(interval: Interval) -> bool:
-    pairs = [(interval.low, interval.high), interval.session or (None, None), interval.developer or (None, None)]
-    values = [interval.value, *(bound for pair in pairs for bound in pair)]
-    return all(value is None or -_ROUNDING <= value <= 1 + _ROUNDING for value in values)
-
-
-def _curve(values: tuple[float, ...]) -> str | None:
-    if any(not 0 <= value <= 1 for value in values):
-        return "lies outside 0 to 1"
-    if any(a < b for a, b in pairwise(values)):
-        return "rises"
-    return None
-
-
-def _wrong_key(key: KeyConstants, n_times: int, benefits: tuple[float, ...]) -> str | None:
-    if tuple(key.key) != LEVELS or key.level not in LEVELS:
-        return "key does not have the levels " + ", ".join(LEVELS)
-    if key.n_events + key.n_censored != key.n:
-        return "n is not the sum of n_events and n_censored"
-    for name in ("total_seconds", "resolution_seconds", "last_seconds"):
-        if not 0 <= getattr(key, name) < _ENDLESS:
-            return f"{name} is negative or not finite"
-    for name, most in (("survival", n_times), ("used", n_times)):
-        values = getattr(key, name)
-        problem = _curve(values)
-        if problem:
-            return f"{name} {problem}"
-        if len(values) > most or (name == "used" and len(values) != most):
-            return f"{name} does not fit the grid"
-    if not 0 <= key.weight <= 1 or (key.tail_alpha is not None and not 0 < key.tail_alpha < _ENDLESS):
-        return "weight or tail_alpha is not possible"
-    for i, atom in enumerate(key.atoms):
-        if not 0 < atom.seconds < _ENDLESS or not 0 <= atom.late < _ENDLESS or not _share(atom.mass):
-            return f"atoms[{i}] has no time, or a mass outside 0 to 1"
-    rules = [(hold.rule, hold.benefit) for hold in key.holds]
-    if len(set(rules)) != len(rules) or any(benefit not in benefits for _, benefit in rules):
-        return "holds are for other benefits than those of the file, or twice for one"
-    for i, hold in enumerate(key.holds):
-        if not _finite((hold.worth,)) or not 0 <= hold.mean_hold <= hold.tau + _ROUNDING or not hold.tau < _ENDLESS:
-            return f"holds[{i}] lasts longer than it may, or less than 0 s"
-        if not 0 <= hold.pin_share <= 1:
-            return f"holds[{i}].pin_share lies outside 0 to 1"
-        if not _share(hold.returned):
-            return f"holds[{i}].returned lies outside 0 to 1"
-    if key.pays_from is not None and not 0 <= key.pays_from < _ENDLESS:
-        return "pays_from is negative or not finite"
-    return None
-
-
-def _wrong_programs(programs: Programs) -> str | None:
-    eta = programs.eta.value
-    if eta is not None and not _SHORTEST_ETA - _ROUNDING <= eta <= 1 + _ROUNDING:
-        return "eta lies outside -0.5 to 1"
-    if any(a.turns >= b.turns for a, b in pairwise(programs.turns)):
-        return "turns do not rise"
-    problem = _curve(tuple(point.share.value or 0.0 for point in programs.turns))
-    return f"turns: the share {problem}" if problem else None

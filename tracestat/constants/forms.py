@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from tracestat.constants.derived import Derived, derived_from
 from tracestat.hardware import Hardware
@@ -21,9 +21,12 @@ __all__ = [
     "KeyConstants",
     "Origin",
     "Programs",
+    "Rule",
     "TurnPoint",
     "Workload",
 ]
+
+Rule: TypeAlias = Literal["continuum", "hazard", "continuum_shrunken", "hazard_shrunken"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +112,7 @@ class HoldFor:
     ----------
     rule : {"continuum", "hazard", "continuum_shrunken", "hazard_shrunken"}
         Continuum's as published, with its rule of a hundred; the hazard rule on the same law (on the shrunken one where
-        that is none); both on the key's shrunken law, for keys of the lowest level.
+        that is none); both on the key's shrunken law.
     benefit : float
         Seconds of holding that a resident return is worth.
     tau : float
@@ -124,7 +127,7 @@ class HoldFor:
         Share of the key's own pauses that end within ``tau``, whatever the law; without a value where there is no hold.
     """
 
-    rule: Literal["continuum", "hazard", "continuum_shrunken", "hazard_shrunken"]
+    rule: Rule
     benefit: float
     tau: float
     pin_share: float
@@ -147,11 +150,12 @@ class KeyConstants:
         As `tracestat.results.key_laws.KeyLaw`.
     tail_alpha : float or None
         Exponent of the power law beyond the grid that the forecast assumes.
+    at_zero : float
+        P(T > 0) of the key's own rows: what is left of 1 lasted no time that its clock could tell.
     survival : tuple of float
         P(T > t) of the key's own rows at the first times of the grid, as far as they were observed.
     used : tuple of float
-        The same at all times, shrunken towards the key above; at the levels above the lowest it is what the forecast
-        expects of a key below this one that it has not seen, so not the law of all pauses of this key.
+        The same at all times of the grid, shrunken towards what the keys beside it have in common, as in `KeyLaw`.
     level_used : str
     weight : float
         Of the key's own rows in ``used``.
@@ -178,6 +182,7 @@ class KeyConstants:
     resolution_seconds: float
     last_seconds: float
     tail_alpha: float | None
+    at_zero: float
     survival: tuple[float, ...]
     used: tuple[float, ...]
     level_used: str
@@ -282,10 +287,10 @@ class Workload:
     """
 
     origin: Origin
-    unit: str
-    clock: str
-    definition: str
-    rows: str
+    unit: Literal["pause"]
+    clock: Literal["wall"]
+    definition: Literal["tracestat"]
+    rows: Literal["tool"]
     where: str | None
     since: str | None
     until: str | None
@@ -302,6 +307,15 @@ class Workload:
     asked_limits: tuple[AskedLimits, ...]
     forecast: ForecastFile | None
     notes: tuple[str, ...]
+
+    def find_published(self, *values: str | None) -> KeyConstants | None:
+        """Give the key whose holds by rule ``continuum`` are those of these values, as `find` does for the others.
+
+        Continuum does not lean on the key above: what was left out, with no more than 100 pauses, has the law of all
+        tools of its provider (so the file must have been made with a ``min_n`` of up to 101).
+        """
+        key = self.find(*values)
+        return key if key is None or tuple(key.key.values())[: len(values)] == values else self.find(*values[:1])
 
     def find(self, *values: str | None) -> KeyConstants | None:
         """Give the lowest key of the file that stands for these values.

@@ -6,35 +6,37 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from tracestat.constants import (
     AtomConstants,
     Constants,
-    HoldFor,
     KeyConstants,
     constants_from_dict,
     constants_to_dict,
+    holds_of,
+    least_of,
 )
 from tracestat.errors import UsageError
-from tracestat.policy import (
-    Hold,
-    PauseLaw,
-    continuum_hold,
-    exponential_hold,
-    hazard_hold,
-    hold_of,
-    law_of_curve,
-    least_benefit,
-    paper_source,
-)
+from tracestat.policy import paper_source
 from tracestat.replacing import replacing
 from tracestat.results import NOT_AVAILABLE, Interval, Json
 from tracestat.results.key_laws import LAW_GRID, LEVELS, KeyLaw
 
-__all__ = ["ENDINGS", "Late", "constants_of_keys", "constants_text", "with_returned", "write_constants"]
+__all__ = [
+    "ENDINGS",
+    "Late",
+    "Values",
+    "constants_of_keys",
+    "constants_text",
+    "values_of",
+    "with_returned",
+    "write_constants",
+]
 
 ENDINGS: Final = (".json",)
+# of a key, from the top down to its level
+Values = tuple[str | None, ...]
 # lateness per (provider, kind, limit)
 Late = Mapping[tuple[str | None, str, float], float]
 _LINE = 118
@@ -43,7 +45,7 @@ _ABOUT_OTHERS = ("residual life:", "laws:")
 
 
 def constants_of_keys(
-    laws: Sequence[KeyLaw], benefits: Sequence[float], late: Late, min_n: int
+    laws: Sequence[KeyLaw], benefits: Sequence[float], late: Late, min_n: int, at_zero: Mapping[Values, float]
 ) -> tuple[tuple[KeyConstants, ...], int]:
     """Turn laws of keys into what a simulator loads: curves, point masses, and the holds for each benefit.
 
@@ -57,6 +59,8 @@ def constants_of_keys(
         How late nine tenths of the ends on a limit come.
     min_n : int
         Keys below the top with fewer pauses are left out.
+    at_zero : mapping of values to float
+        P(T > 0) of each key, by the values down to its level; 1 where it has none.
 
     Returns
     -------
@@ -64,30 +68,21 @@ def constants_of_keys(
         In the order of ``laws``.
     n_left_out : int
     """
-    top = {law.key[LEVELS[0]]: law for law in laws if law.level == LEVELS[0]}
+    n_all = {law.key[LEVELS[0]]: law.n_events for law in laws if law.level == LEVELS[0]}
     kept = [law for law in laws if law.level == LEVELS[0] or law.n >= min_n]
-    made = tuple(_key(law, top[law.key[LEVELS[0]]], benefits, late) for law in kept)
+    bare = [_key(law, n_all[law.key[LEVELS[0]]], late, at_zero) for law in kept]
+    top = {key.key[LEVELS[0]]: key for key in bare if key.level == LEVELS[0]}
+    made = tuple(_with_holds(key, top[key.key[LEVELS[0]]], benefits) for key in bare)
     return made, len(laws) - len(kept)
 
 
-def _key(law: KeyLaw, everything: KeyLaw, benefits: Sequence[float], late: Late) -> KeyConstants:
+def values_of(key: Mapping[str, str | None], level: str) -> Values:
+    """Give the values of a key down to its level."""
+    return tuple(key[name] for name in LEVELS[: LEVELS.index(level) + 1])
+
+
+def _key(law: KeyLaw, n_all: int, late: Late, at_zero: Mapping[Values, float]) -> KeyConstants:
     provider = law.key[LEVELS[0]]
-    atoms = tuple(
-        AtomConstants(seconds=a.seconds, mass=a.mass, kind=a.kind, late=late.get((provider, a.kind, a.seconds), 0.0))  # type: ignore[arg-type]
-        for a in law.atoms
-    )
-    shrunken = law_of_curve(LAW_GRID, law.used, _places(law, late))
-    source = paper_source(law.n_events, everything.n_events)
-    paper = _own(law, late) if source == "own" else _own(everything, late) if source == "all" else None
-    hazard = paper or shrunken
-    holds = [
-        *(_row("continuum", benefit, _paper(paper, shrunken, benefit)) for benefit in benefits),
-        *(_row("hazard", benefit, hazard_hold(hazard, benefit)) for benefit in benefits),
-    ]
-    if law.level == LEVELS[-1]:
-        # above it the shrunken curve is that of a key below, not seen before
-        holds += [_row("continuum_shrunken", benefit, continuum_hold(shrunken, benefit)) for benefit in benefits]
-        holds += [_row("hazard_shrunken", benefit, hazard_hold(shrunken, benefit)) for benefit in benefits]
     return KeyConstants(
         key=dict(law.key),
         level=law.level,
@@ -100,52 +95,32 @@ def _key(law: KeyLaw, everything: KeyLaw, benefits: Sequence[float], late: Late)
         resolution_seconds=law.resolution_seconds,
         last_seconds=law.last_seconds,
         tail_alpha=law.tail_alpha,
+        at_zero=at_zero.get(values_of(law.key, law.level), 1.0),
         survival=law.survival,
         used=law.used,
         level_used=law.level_used,
         weight=law.weight,
-        atoms=atoms,
-        law_from=source,
-        pays_from=least_benefit(hazard, whole=False),
-        holds=tuple(holds),
+        atoms=tuple(
+            AtomConstants(
+                seconds=a.seconds,
+                mass=a.mass,
+                kind=a.kind,  # type: ignore[arg-type]
+                late=late.get((provider, a.kind, a.seconds), 0.0),
+            )
+            for a in law.atoms
+        ),
+        law_from=paper_source(law.n_events, n_all),
+        pays_from=None,
+        holds=(),
         notes=tuple(note for note in law.notes if not note.startswith(_ABOUT_OTHERS)),
     )
 
 
-def _places(law: KeyLaw, late: Late) -> list[tuple[float, float]]:
-    """Give where the pauses of each point mass are back, and its mass."""
-    provider = law.key[LEVELS[0]]
-    return [(a.seconds + late.get((provider, a.kind, a.seconds), 0.0), a.mass.value or 0.0) for a in law.atoms]
-
-
-def _own(law: KeyLaw, late: Late) -> PauseLaw | None:
-    """Give the law of a key's own durations; None where too few were seen for a curve."""
-    n = len(law.survival)
-    if not n:
-        return None
-    times, survival = LAW_GRID[:n], law.survival
-    if not law.n_censored and survival[-1] > 0 and law.last_seconds > times[-1]:
-        # the curve stops at the grid, but the last pause is known to end
-        times, survival = (*times, law.last_seconds), (*survival, 0.0)
-    return law_of_curve(times, survival, _places(law, late))
-
-
-def _paper(law: PauseLaw | None, shrunken: PauseLaw, benefit: float) -> Hold:
-    """Give Continuum's hold: by the durations it would use, else by its cold start, judged by the law that we have."""
-    if law is not None:
-        return continuum_hold(law, benefit)
-    return hold_of(shrunken, exponential_hold(1.0, benefit), benefit=benefit, whole=True)
-
-
-def _row(rule: Any, benefit: float, hold: Hold) -> HoldFor:
-    return HoldFor(
-        rule=rule,
-        benefit=float(benefit),
-        tau=hold.tau,
-        pin_share=hold.pin_share,
-        mean_hold=min(hold.mean_hold, hold.tau),
-        worth=hold.value,
-        returned=NOT_AVAILABLE,
+def _with_holds(key: KeyConstants, everything: KeyConstants, benefits: Sequence[float]) -> KeyConstants:
+    return replace(
+        key,
+        pays_from=least_of(key, everything, LAW_GRID),
+        holds=holds_of(key, everything, LAW_GRID, benefits),
     )
 
 

@@ -75,16 +75,17 @@ def test_more_cached_than_the_session_held_is_cut_and_counted(store_of: StoreOf,
     assert written.counts.prefixes_cut == 1
 
 
-@pytest.mark.parametrize("form", NAMES)
-def test_no_name_of_the_trace_is_in_a_file(store_of: StoreOf, tmp_path: Path, form: str) -> None:
+def test_no_name_of_the_trace_is_in_a_file(store_of: StoreOf, tmp_path: Path) -> None:
     trace = store_of(four_steps("sitzung-ü☃", user="entwickler-é", project="geheim/プロジェクト"))
-    written = export(trace, tmp_path / "x", form, attribution="Ähm: #☃ 'x'", licence="? - [a]: &b *c")
-    made = {name: content for name, content in contents(tmp_path).items() if name.startswith("x")}
-    assert len(made) >= 2
-    for name, content in made.items():
-        text = content.decode("utf-8")
-        assert not any(word in text for word in ("sitzung", "entwickler", "geheim", str(tmp_path))), name
-    assert len(waits(written)) == 4
+    for form in NAMES:
+        (tmp_path / form).mkdir()
+        written = export(trace, tmp_path / form / "x", form, attribution="Ähm: #☃ 'x'", licence="? - [a]: &b *c")
+        made = contents(tmp_path / form)
+        assert len(made) >= 2
+        for name, content in made.items():
+            text = content.decode("utf-8")
+            assert not any(word in text for word in ("sitzung", "entwickler", "geheim", str(tmp_path))), name
+        assert len(waits(written)) == 4
 
 
 def test_a_header_of_blis_stays_yaml_whatever_the_file_is_called(store_of: StoreOf, tmp_path: Path) -> None:
@@ -269,13 +270,12 @@ def test_a_sub_agents_sub_agent_is_a_session_of_its_own_where_only_one_level_can
     assert (dynamo.subagents, dynamo.linked) == (2, 1)
 
 
-@pytest.mark.parametrize("form", ["aiperf-mooncake", "llmservingsim", "blis-v2", "tracelab-csv"])
-def test_elsewhere_sub_agents_are_independent_and_the_file_says_so(
-    store_of: StoreOf, tmp_path: Path, form: str
-) -> None:
-    written = export(store_of([*caller(), *agent()]), tmp_path / "x", form)
-    assert (written.counts.sessions, written.subagents, written.linked) == (2, 1, 0)
-    assert "sub-agents: 1 session, all independent: this format cannot tie them to their callers" in written.notes
+def test_elsewhere_sub_agents_are_independent_and_the_file_says_so(store_of: StoreOf, tmp_path: Path) -> None:
+    trace = store_of([*caller(), *agent()])
+    for form in ("aiperf-mooncake", "llmservingsim", "blis-v2", "tracelab-csv"):
+        written = export(trace, tmp_path / form, form)
+        assert (written.counts.sessions, written.subagents, written.linked) == (2, 1, 0), form
+        assert "sub-agents: 1 session, all independent: this format cannot tie them to their callers" in written.notes
 
 
 def test_a_sub_agent_whose_caller_is_left_out_stands_alone(store_of: StoreOf, tmp_path: Path) -> None:

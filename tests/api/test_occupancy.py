@@ -14,6 +14,7 @@ import pytest
 from scipy.stats import binom
 
 import tracestat
+from tests.test_schemas import wrong
 from tests.traces import Row, call, event, round_
 from tracestat.durations.sequence import session_sequence
 from tracestat.errors import UsageError
@@ -121,6 +122,41 @@ def test_unknown_tokens_and_generation_are_counted(store_of: Make) -> None:
     rows[0]["timing_events"] = [e for e in rows[0]["timing_events"] if e["event_type"] != "user_message"]
     group = by_rows(tracestat.occupancy(store_of(rows), agents=4, draws=0))["all"]
     assert any("1 step of unknown generation time, taken as 0 s" in note for note in group.notes)
+
+
+def test_contexts_of_unknown_size_hold_no_known_amount(store_of: Make) -> None:
+    rows = sessions(24, 6.0, 12.0)
+    for row in rows:
+        row.update(prefix_tokens=None, newly_append_tokens=None, output_tokens=None)
+    result = tracestat.occupancy(store_of(rows), agents=4, draws=20)
+    for group in result.groups:
+        assert group.paused.mean.value is not None
+        assert values(group.tokens) == values(group.bytes) == values(group.if_median.bytes) == (None, None, None)
+        assert group.tier_for_p99.bytes.value is None
+        assert {c.tokens["p99"] for c in group.by_class} == {None}
+        assert any("no tokens are known" in note for note in group.notes)
+    assert wrong("occupancy", json.loads(json.dumps(result.to_dict()))) == []
+    assert "0 GB" not in repr(result).replace("10.7 GB", "")
+    assert "no tokens are known" in json.dumps(result.chart().to_dict())
+
+
+@pytest.mark.filterwarnings("error")
+def test_without_generation_times_nobody_knows_who_is_not_paused(store_of: Make) -> None:
+    rows = sessions(24, 6.0, 12.0)
+    for row in rows:
+        row["timing_events"] = [e for e in row["timing_events"] if e["event_type"] == "tool_call"]
+    for group in tracestat.occupancy(store_of(rows), agents=4, draws=20).groups:
+        assert group.paused.mean.value is None
+        assert any("no generation time is known" in note or "no such pauses" in note for note in group.notes)
+
+
+def test_a_session_that_takes_most_of_the_time_is_said(store_of: Make) -> None:
+    rows = [*sessions(24, 6.0, 12.0), *session("giant", 90_000.0, 5.0, start=1e6)]
+    groups = by_rows(tracestat.occupancy(store_of(rows), agents=4, draws=20))
+    for group in groups.values():
+        assert sum("one session of 25 takes" in note for note in group.notes) == 1
+    plain = by_rows(tracestat.occupancy(store_of(sessions(24, 6.0, 12.0)), agents=4, draws=0))
+    assert not any("one session" in note for note in plain["tool"].notes)
 
 
 def test_too_little_is_an_answer(store_of: Make) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracestat.api.common import TraceLike, as_trace, head_of, key_of, sorted_groups, split_by_key
 from tracestat.api.occupancy_parts import (
@@ -24,12 +25,13 @@ from tracestat.api.occupancy_parts import (
     sessions_of,
     typical,
 )
-from tracestat.charts.words import counted
+from tracestat.charts.words import counted, percent
 from tracestat.durations.sequence import parse_human_gap, session_sequence, with_pauses
 from tracestat.durations.subagents import subagent_links
 from tracestat.errors import UsageError
 from tracestat.hardware import Hardware, load_hardware
-from tracestat.results import HostTier, OccupancyGroup, OccupancyResult, TypicalPause
+from tracestat.resample import sum_by
+from tracestat.results import HeldCache, HostTier, OccupancyGroup, OccupancyResult, OverTime, TypicalPause
 from tracestat.survival.headline import ENOUGH_CLUSTERS, FEW_DEVELOPERS
 from tracestat.survival.occupancy_typical import TypicalDraws
 
@@ -43,6 +45,8 @@ __all__ = ["occupancy"]
 ROWS = ("tool", "human", "all")
 _MOST_AGENTS = 100_000
 _FEWEST_SESSIONS = 20
+_MOST_OF_ONE = 0.5  # of the time: a session that takes more is said
+_NO_TOKENS = "no tokens are known of the contexts that wait: what they hold is not estimated"
 
 
 def occupancy(
@@ -232,6 +236,8 @@ def _group(
         missing.append(f"{counted(sessions.n, 'session')}, {_FEWEST_SESSIONS} needed")
     if not n and not missing:
         missing.append("no such pauses: no cache waits")
+    if not sessions.busy.sum() > 0 and not missing:
+        missing.append("no generation time is known: how long agents are not paused cannot be told")
     over = int(np.count_nonzero((sessions.tokens > how.machine.pool_tokens) & is_paused))
     largest = int(sessions.tokens[is_paused].max(initial=0.0))
     notes = [*missing, *told]
@@ -240,6 +246,10 @@ def _group(
             f"{counted(over, 'pause')} of {n:,} hold a context larger than the whole pool ({how.machine.pool_tokens:,} "
             f"tokens), the largest {largest:,}: one such GPU could not run them"
         )
+    if not missing and not largest:
+        notes.append(_NO_TOKENS)
+    if not missing:
+        notes += _giants(sessions, seconds)
     if not missing and n_developers < ENOUGH_CLUSTERS and how.draws:
         notes.append(FEW_DEVELOPERS.format(n=n_developers))
     group = OccupancyGroup(
@@ -256,7 +266,39 @@ def _group(
         over_pool=over,
         largest_tokens=largest,
     )
-    return group if missing else _estimated(group, sessions, rows, how, usual, drawn)
+    if missing:
+        return group
+    estimated = _estimated(group, sessions, rows, how, usual, drawn)
+    return estimated if largest else _without_tokens(estimated)
+
+
+def _without_tokens(group: OccupancyGroup) -> OccupancyGroup:
+    """Take away what would say that caches of unknown size hold nothing."""
+    nobody = group.without_human
+    return replace(
+        group,
+        tokens=OverTime(),
+        bytes=OverTime(),
+        by_class=tuple(replace(c, share_of_tokens=None, tokens={"mean": None, "p99": None}) for c in group.by_class),
+        if_median=HeldCache(group.if_median.paused),
+        if_mean=HeldCache(group.if_mean.paused),
+        without_human=None if nobody is None else HeldCache(nobody.paused),
+        tier_for_p99=HostTier(),
+        grid_error=None,
+        curve=(),
+    )
+
+
+def _giants(sessions: Sessions, seconds: NDArray[np.float64]) -> list[str]:
+    """Say whether a single session makes most of an estimate: resampling cannot tell how unusual it is."""
+    of_session = sum_by(seconds, sessions.session, sessions.n)
+    length = sessions.lengths(sessions.tool, sessions.human)
+    parts = (("all time", length), ("the time paused", of_session))
+    return [
+        f"one session of {sessions.n:,} takes {percent(top)} of {what}: intervals do not cover how unusual it is"
+        for what, time in parts
+        if (top := float(time.max() / max(time.sum(), 1e-300))) > _MOST_OF_ONE
+    ][:1]
 
 
 def _unobserved(frame: pl.DataFrame) -> int:

@@ -193,10 +193,15 @@ def sentence(group: OccupancyGroup) -> str:
         f"{' and ' if place else ''}{seconds(group.typical[name].median)} ({name})"
         for place, name in enumerate(("tool", "human") if group.key["rows"] == "all" else (group.key["rows"],))
     )
-    return (
+    waiting = (
         f"{in_words(group)}: {agents_interval(group.paused.mean)} of {count(group.agents)} wait {who} at a time, "
-        f"99 % of the time at most {agents_interval(group.paused.p99)}, with "
-        f"{_gigabytes_interval(group.tier_for_p99.bytes)}: {times(group.tier_for_p99.times_pool)} times the pool. "
+        f"99 % of the time at most {agents_interval(group.paused.p99)}"
+    )
+    if group.tier_for_p99.bytes.value is None:
+        return waiting
+    return (
+        f"{waiting}, with {_gigabytes_interval(group.tier_for_p99.bytes)}: "
+        f"{times(group.tier_for_p99.times_pool)} times the pool. "
         f"Had each pause lasted the median, {usual}: {gigabytes(group.if_median.bytes.p99.value)}"
     )
 

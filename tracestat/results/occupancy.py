@@ -64,6 +64,7 @@ class HeldByClass:
         Of the mean of the tokens held.
     paused, tokens : mapping of str to float
         ``mean`` and ``p99`` over time, of this class alone; the means add up to those of the group, the others do not.
+        None where no tokens of the group are known.
     """
 
     tool_class: str | None
@@ -71,7 +72,7 @@ class HeldByClass:
     share: Interval
     share_of_tokens: float | None
     paused: Mapping[str, float]
-    tokens: Mapping[str, float]
+    tokens: Mapping[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)

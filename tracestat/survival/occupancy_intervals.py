@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
+from scipy.special import expit
 
 from tracestat.resample import ClusterInterval, bootstrap_weights, percentile_interval, sum_by
 from tracestat.survival.occupancy import held_of_cells, paused_quantile, window_of
@@ -98,7 +99,8 @@ def held_intervals(
     Time in long pauses is skewed over clusters, so that each draw is divided by its own standard error (bootstrap-t),
     the share paused as its log odds and tokens as their logarithm. The standard error of a quantile is that of
     its normal approximation, a function of the same sums; the draws make up for what that leaves out. Bounds of the
-    number paused follow from those of the share, on which it depends alone.
+    number paused follow from those of the share, on which it depends alone. No bound exceeds what all agents hold with
+    the largest context recorded.
 
     Simulated coverage of the nominal 95 %, 32 agents, sessions of a geometric number of steps (mean 30) in which the
     context grows: with exponential pauses 93, 96, 95 % (50, 200, 500 sessions) for the mean number paused, 84, 91,
@@ -120,7 +122,8 @@ def held_intervals(
     odds, odds_slope = _log_odds(own)
     se = correction * float(_se(odds_slope, own_cov)[0])
     odds_drawn, slope_drawn = _log_odds(drawn)
-    pivots = (odds_drawn - odds) / (correction * _se(slope_drawn, drawn_cov))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pivots = (odds_drawn - odds) / (correction * _se(slope_drawn, drawn_cov))
     share = float(own[0, 1] / own[0, 0])
     if share <= 0 or share >= 1:
         bounds = ClusterInterval(share, None, None, None, G, level, "bootstrap-t")
@@ -128,8 +131,8 @@ def held_intervals(
         bounds = _studentised(share, float(odds[0]), se, pivots, G, level)
         bounds = replace(
             bounds,
-            low=None if bounds.low is None else 1 / (1 + float(np.exp(-bounds.low))),
-            high=None if bounds.high is None else 1 / (1 + float(np.exp(-bounds.high))),
+            low=None if bounds.low is None else float(expit(bounds.low)),
+            high=None if bounds.high is None else float(expit(bounds.high)),
         )
     counts = [replace(bounds, value=paused[0], low=_times(bounds.low, agents), high=_times(bounds.high, agents))]
     for value, q in zip(paused[1:], _SHARES, strict=True):
@@ -146,6 +149,8 @@ def held_intervals(
         lambda some: np.asarray(all_weights[some] @ cells) / every[some, :1], draws + 1, agents, step
     )
     full, replicates = quantiles[0], quantiles[1:]
+    # more than all agents with the largest context cannot be held, however far the pivots of few clusters reach
+    most = float(np.log(agents * max(float(played.tokens.max(initial=0.0)), 1.0)))
     held = []
     for place, value in enumerate(tokens):
         z = (0.0, 0.0, 2.3263478740408408)[place]
@@ -164,7 +169,7 @@ def held_intervals(
             drawn_se = correction * _se(slope_drawn / theta_drawn[:, None], drawn_cov)
             pivots = np.log(drawn_at / float(at[0])) / drawn_se
         interval = _studentised(value, float(np.log(value)), own_se, pivots, G, level)
-        low, high = (None if b is None else float(np.exp(b)) for b in (interval.low, interval.high))
+        low, high = (None if b is None else float(np.exp(min(b, most))) for b in (interval.low, interval.high))
         held.append(replace(interval, low=low, high=high))
     return HeldIntervals((counts[0], counts[1], counts[2]), (held[0], held[1], held[2]))
 

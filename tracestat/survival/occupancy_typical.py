@@ -81,7 +81,7 @@ def _medians(code: NDArray[np.intp], time: Floats, weights: Floats) -> Floats:
     P, G = time.size, weights.shape[1]
     run = np.arange(P) // _RUN
     runs = csr_array((np.ones(P), (code, run)), shape=(G, int(run[-1]) + 1))
-    reached = np.cumsum(weights @ runs, axis=1)
+    reached = np.cumsum(np.asarray(weights @ runs), axis=1)
     half = 0.5 * reached[:, -1]
     at = (reached < half[:, None]).sum(axis=1)
     out = np.zeros(half.size)

@@ -23,7 +23,7 @@ from tracestat.export.profile_sessions import provider_sessions, recorded, with_
 from tracestat.ingest import ingest
 from tracestat.ingest.about import UNKNOWN, licence_in
 from tracestat.store import Trace
-from tracestat.synth import synth_trace
+from tracestat.synth import from_profile_reading, synth_trace
 from tracestat.synth.from_profile_laws import KeyDraws
 from tracestat.synth.from_profile_reading import checked_profile, read_profile
 from tracestat.synth.from_profile_truth import ProfileTruth
@@ -325,6 +325,15 @@ def test_what_is_no_profile_is_refused(text: str) -> None:
     with pytest.raises(TracestatError) as error:
         checked_profile(text.encode(), "p.json")
     assert len(str(error.value).splitlines()) == 1
+
+
+def test_what_never_ends_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(from_profile_reading, "_MOST_BYTES", 1000)
+    (tmp_path / "p.json").write_bytes(b" " * 1001)
+    for path in (tmp_path / "p.json", Path("/dev/zero")):
+        if path.exists():
+            with pytest.raises(TracestatError, match="larger than"):
+                read_profile(path)
 
 
 def test_more_keys_of_a_later_writer_are_passed_over(drawn: Drawn) -> None:

@@ -53,11 +53,12 @@ def read_profile(path: Path) -> ReadProfile:
         It cannot be read, is no profile, is of a later version, or contradicts itself: one line with what and where.
     """
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise TracestatError(f"{path.name}: larger than 1 GiB; no profile is")
-        data = path.read_bytes()
+        with path.open("rb") as file:  # what is no regular file has no size beforehand
+            data = file.read(_MOST_BYTES + 1) if path.stat().st_size <= _MOST_BYTES else None
     except OSError as error:
         raise TracestatError(f"{path.name}: cannot be read ({error.strerror or 'unknown reason'})") from error
+    if data is None or len(data) > _MOST_BYTES:
+        raise TracestatError(f"{path.name}: larger than 1 GiB; no profile is")
     return ReadProfile(checked_profile(data, path.name), path.name, hashlib.sha256(data).hexdigest())
 
 

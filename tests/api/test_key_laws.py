@@ -235,6 +235,20 @@ def test_the_same_question_has_the_same_answer(trace: Trace) -> None:
     assert key_laws(trace, **asked) == key_laws(trace, **asked)
 
 
+def test_the_zone_of_the_machine_is_told_only_where_it_matters(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tzlocal.get_localzone_name", lambda: "Asia/Tokyo")
+    tool = "tool = 'Grep'"
+    asked: list[dict[str, Any]] = [
+        {},
+        {"tz": "Europe/Berlin"},
+        {"since": "2000-01-01"},
+        {"where": f"{tool} AND hour >= 0"},
+        {"where": f"{tool} AND started_at > '2000-01-01'"},
+    ]
+    zones = [key_laws(trace, laws=False, **{"where": tool, **each}).head.zone for each in asked]
+    assert zones == ["UTC", "Europe/Berlin", "Asia/Tokyo", "Asia/Tokyo", "Asia/Tokyo"]
+
+
 def test_of_the_real_trace_codex_yields_are_point_masses(real_trace: Path) -> None:
     laws = key_laws(real_trace, laws=False, where="tool = 'write_stdin'")
     poll = only(laws, "tool", tool="write_stdin")

@@ -21,6 +21,7 @@ Unit = Literal["pause", "call", "command"]
 Clock = Literal["wall", "internal", "effective"]
 Rows = Literal["tool", "human", "all"]
 Definition = Literal["tracestat", "tracelab"]
+_OF_ZONE = ("day", "week", "hour", "weekday")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,12 @@ class Selection:
     def condition(self) -> str:
         """What stands in the ``{where}`` slot."""
         return f"({self.where.sql}) AND ({self.period.sql})"
+
+    @property
+    def depends_on_zone(self) -> bool:
+        """Whether in another time zone other rows could take part, or stand under another key."""
+        timed = any(f'"{name}"' in self.where.sql for name in (*_OF_ZONE, "started_at"))
+        return timed or bool(self.since or self.until or set(_OF_ZONE) & set(self.keys))
 
     @property
     def parameters(self) -> dict[str, Value]:

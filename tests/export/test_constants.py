@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import tracestat
 from tests.test_schemas import SCHEMAS, wrong
 from tests.traces import call, round_, write
+from tracestat.charts.table_constants import constants_tables
 from tracestat.cli import main
 from tracestat.constants import (
     Constants,
@@ -566,6 +567,7 @@ def test_small_and_empty_traces(tmp_path: Path) -> None:
     empty = tracestat.export_constants(none, tmp_path / "none.json")
     assert empty.workload is not None
     assert empty.workload.keys == ()
+    assert "no pause takes part: the file has no law and no hold" in empty.workload.notes
     for name in ("one", "none"):
         assert wrong("constants", json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))) == []
 
@@ -597,6 +599,28 @@ def test_the_command_says_what_a_return_is_worth(
     assert made.workload.benefits == (0.5, 5.0)
 
 
+@pytest.mark.parametrize(
+    ("eta", "said"),
+    [
+        (
+            Interval(-0.35, -0.4, -0.3),
+            "worth less: B = R - 0.350 T, so with that R no hold pays from T = 0.60 s on (eta",
+        ),
+        (Interval(0.5, 0.4, 0.6), "worth more: B = R + 0.500 T (eta of sessions)"),
+        (Interval(0.1, -0.2, 0.3), "B = R + 0.100 T (eta of sessions; its interval does not tell the sign)"),
+    ],
+)
+def test_the_screen_says_which_way_a_queue_moves_the_worth(
+    eta: Interval, said: str, made: tuple[Constants, Path]
+) -> None:
+    workload = made[0].workload
+    assert workload is not None
+    programs = tuple(replace(one, eta=eta) for one in workload.memoryfulness)
+    tables = constants_tables(replace(made[0], workload=replace(workload, memoryfulness=programs)))
+    # R is 0.2084 s by the faster path at 32,768 tokens
+    assert any(said in line for line in tables[1].caption)
+
+
 def test_hardware_alone_needs_no_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "c.json"
     assert main(["export", "constants", "--hardware-only", "-o", str(path)]) == 0
@@ -620,6 +644,8 @@ def test_hardware_alone_needs_no_trace(tmp_path: Path, capsys: pytest.CaptureFix
         (["-o", "c.json", "--hardware-only", "--hardware", "c.json"], 1, "cannot be read"),
         (["-o", "c.json", "--hardware-only", "--benefit", "1"], 2, "leave out --benefit"),
         (["-o", "c.json", "--hardware-only", "none.jsonl"], 2, "leave out TRACE"),
+        (["-o", "c.json", "--hardware-only", "--min-n", "5"], 2, "leave out --min-n"),
+        (["-o", "c.json", "--hardware-only", "--licence", "MIT"], 2, "leave out --licence"),
         (["-o", "c.json", "--allow-synthetic", "--forecast", "none.parquet"], 1, "none.parquet"),
     ],
 )

@@ -222,6 +222,8 @@ def _workload(
     progress(5, _PARTS)
     if forecast is not None and not forecast.same_trace:
         more += [f"the forecast {forecast.name} was fitted on another trace"]
+    if not keys:
+        more.append("no pause takes part: the file has no law and no hold")
     head = laws.head
     return Workload(
         origin=origin,

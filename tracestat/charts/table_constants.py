@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tracestat.charts.table import Column, Table, label_column
-from tracestat.charts.words import MISSING, count, counted, percent, percent_interval, plain, seconds, slope_interval
+from tracestat.charts.words import (
+    MISSING,
+    count,
+    counted,
+    percent,
+    percent_interval,
+    plain,
+    seconds,
+    slope,
+    slope_interval,
+)
 from tracestat.constants import Constants, HoldFor, KeyConstants, Workload
 from tracestat.results.key_laws import LEVELS
 
@@ -152,6 +162,25 @@ def _said(keys: Sequence[KeyConstants], constants: Constants) -> Iterator[str]:
             f"with a host tier and no queue a resident return of {_CONTEXTS[-1]:,} tokens is worth {seconds(worth)} "
             f"({plain(name)}): {_none_for(without)}"
         )
+        yield from _queue(keys, constants.workload, worth)
+
+
+def _queue(keys: Sequence[KeyConstants], workload: Workload | None, worth: float) -> Iterator[str]:
+    """Say which way a queue of T seconds moves the worth of a resident return, B = T eta + R, in this trace."""
+    provider = keys[0].key[LEVELS[0]] if keys else None
+    for programs in () if workload is None or not keys else workload.memoryfulness:
+        eta = programs.eta
+        if programs.provider != provider or programs.unit != "session" or not eta.value:
+            continue
+        unsure = eta.low is None or eta.high is None or eta.low <= 0 <= eta.high
+        sign = "; its interval does not tell the sign" if unsure else ""
+        if eta.value > 0:
+            yield f"a queue makes it worth more: B = R + {slope(eta.value)} T (eta of sessions{sign})"
+        else:
+            yield (
+                f"a queue makes it worth less: B = R - {slope(-eta.value)} T, so with that R no hold pays from "
+                f"T = {seconds(worth / -eta.value)} on (eta of sessions{sign})"
+            )
 
 
 def _none_for(names: Sequence[str]) -> str:

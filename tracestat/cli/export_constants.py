@@ -107,7 +107,7 @@ def constants_command(
     import tracestat
 
     if chosen.hardware_only:
-        _check_alone(located, chosen)
+        _check_alone(located, chosen, licensed)
         made = tracestat.export_constants(None, output, **given(hardware=chosen.hardware))
         _tell(made, plain_head("export_constants"), output, json=json)
         return
@@ -139,7 +139,7 @@ def constants_command(
     _tell(made, head, output, json=json)
 
 
-def _check_alone(located: Located, chosen: Chosen) -> None:
+def _check_alone(located: Located, chosen: Chosen, licensed: Licensed) -> None:
     for option, value in (
         ("TRACE", located.trace),
         ("--mine", located.mine),
@@ -148,6 +148,14 @@ def _check_alone(located: Located, chosen: Chosen) -> None:
         ("--where", chosen.where),
         ("--since", located.since),
         ("--until", located.until),
+        ("--tz", located.tz),
+        ("--classes", located.classes),
+        ("--other-forecast", chosen.other_forecast),
+        ("--min-n", chosen.min_n),
+        ("--seed", chosen.seed),
+        ("--allow-synthetic", chosen.allow_synthetic),
+        ("--licence", licensed.licence),
+        ("--attribution", licensed.attribution),
     ):
         if value:
             raise UsageError(f"--hardware-only reads no trace: leave it out, or leave out {option}")

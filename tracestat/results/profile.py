@@ -111,7 +111,7 @@ class Tail(Struct, frozen=True):
 
 
 class ProfileKey(Struct, frozen=True):
-    """The law of one key; ``survival`` is the shrunk curve, ``own_survival`` Kaplan-Meier of its own rows, both whole."""
+    """The law of one key; ``survival`` is shrunk, ``own_survival`` Kaplan-Meier of its own rows, both whole."""
 
     key: dict[str, str | None]
     n: Count

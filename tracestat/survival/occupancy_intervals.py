@@ -150,7 +150,7 @@ def held_intervals(
     )
     full, replicates = quantiles[0], quantiles[1:]
     # more than all agents with the largest context cannot be held, however far the pivots of few clusters reach
-    most = float(np.log(agents * max(float(played.tokens.max(initial=0.0)), 1.0)))
+    most = agents * max(float(played.tokens.max(initial=0.0)), 1.0)
     held = []
     for place, value in enumerate(tokens):
         z = (0.0, 0.0, 2.3263478740408408)[place]
@@ -169,7 +169,8 @@ def held_intervals(
             drawn_se = correction * _se(slope_drawn / theta_drawn[:, None], drawn_cov)
             pivots = np.log(drawn_at / float(at[0])) / drawn_se
         interval = _studentised(value, float(np.log(value)), own_se, pivots, G, level)
-        low, high = (None if b is None else float(np.exp(min(b, most))) for b in (interval.low, interval.high))
+        pair = (interval.low, interval.high)
+        low, high = (None if b is None else min(float(np.exp(min(b, 99.0))), most) for b in pair)
         held.append(replace(interval, low=low, high=high))
     return HeldIntervals((counts[0], counts[1], counts[2]), (held[0], held[1], held[2]))
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tracestat
@@ -91,6 +91,7 @@ def document(made: tuple[Constants, Path]) -> dict[str, Any]:
     return data
 
 
+@settings(max_examples=30)
 @given(st.lists(st.floats(0.002, 500), min_size=101, max_size=150))
 def test_holds_are_those_of_the_sample_within_a_step_of_the_grid(sample: list[float]) -> None:
     (key,), left = constants_of_keys([law_of(sample, "claude")], BENEFITS, {}, 20, {})
@@ -435,6 +436,7 @@ BROKEN: list[tuple[str, Change, str]] = [
 def test_a_broken_file_is_refused_in_a_line(
     document: dict[str, Any], tmp_path: Path, change: Change, said: str
 ) -> None:
+    document["workload"]["keys"] = document["workload"]["keys"][:4]  # fewer are read sooner
     change(document)
     path = tmp_path / "c.json"
     path.write_text(json.dumps(document), encoding="utf-8")
@@ -538,7 +540,8 @@ def test_a_forecast_belongs_to_its_trace(small: Path, tmp_path: Path) -> None:
     model = tracestat.fit_forecast(trace, keys="tool_class")
     tracestat.save_forecast(model, tmp_path / "own.parquet")
     tracestat.save_forecast(replace(model, fingerprint="sha256:" + "0" * 64), tmp_path / "other.parquet")
-    options: dict[str, Any] = {"allow_synthetic": True, "where": "provider = 'codex'"}
+    # what is asked is of the forecast alone
+    options: dict[str, Any] = {"allow_synthetic": True, "where": "provider = 'none'"}
     made = tracestat.export_constants(trace, tmp_path / "c.json", forecast=tmp_path / "own.parquet", **options)
     assert made.workload is not None
     assert made.workload.forecast is not None

@@ -75,7 +75,7 @@ ARGUMENTS: dict[str, list[list[str]]] = {
     "memoryfulness": [[], ["--by", "none"], ["--by", "developer"], ["--where", "project = 'none such'"]],
     "occupancy": [
         ["--agents", "16"],
-        ["--agents", "4", "--by", "none", "--human-gap", "drop", "--context-p99", "32768"],
+        ["--agents", "4", "--by", "none", "--human-gap", "drop", "--scale-context", "32768"],
         ["--agents", "4", "--min-n", "1000000"],
         ["--agents", "4", "--where", "project = 'none such'"],
     ],

@@ -102,7 +102,7 @@ def test_context_scale_and_pool(store_of: Make) -> None:
     large = by_rows(tracestat.occupancy(trace, agents=4, draws=0))["all"]
     assert (large.over_pool, large.largest_tokens) == (48, 100_000)
     assert any("48 pauses of 48 hold a context larger than the whole pool" in note for note in large.notes)
-    scaled = tracestat.occupancy(trace, agents=4, context_p99=16_000, draws=0)
+    scaled = tracestat.occupancy(trace, agents=4, scale_context=16_000, draws=0)
     assert scaled.context_scale == pytest.approx(0.16)
     assert by_rows(scaled)["tool"].largest_tokens == 16_000
     machine = load_hardware("h100like-llama3.1-8b-fp8")
@@ -269,7 +269,7 @@ def test_one_agent_and_ten_thousand(store_of: Make) -> None:
         ({"agents": 4, "by": "tool"}, "--by tool"),
         ({"agents": 4, "hardware": "none-such"}, "none-such"),
         ({"agents": 4, "human_gap": "cap:0"}, "--human-gap cap:0"),
-        ({"agents": 4, "context_p99": 0}, "--context-p99 0"),
+        ({"agents": 4, "scale_context": 0}, "--scale-context 0"),
         ({"agents": 4, "draws": -1}, "draws -1"),
     ],
 )

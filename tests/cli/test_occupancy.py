@@ -16,7 +16,7 @@ def test_help_states_what_it_takes(run: Run) -> None:
     assert ran.code == 0
     assert max(map(len, ran.out.partition("Example:")[0].splitlines())) <= 80
     text = " ".join(ran.out.split())
-    for option in ("--agents", "--hardware", "--human-gap", "--context-p99", "--by", "--where", "--chart", "--json"):
+    for option in ("--agents", "--hardware", "--human-gap", "--scale-context", "--by", "--where", "--chart", "--json"):
         assert option in text
     assert "\n  occupancy " in run("--help").out
 
@@ -32,7 +32,7 @@ def test_tables_and_files(run: Run, tmp_path: Path) -> None:
 
 
 def test_json_is_one_document(run: Run) -> None:
-    options = ("--agents", "3", "--by", "none", "--human-gap", "cap:60", "--context-p99", "32768")
+    options = ("--agents", "3", "--by", "none", "--human-gap", "cap:60", "--scale-context", "32768")
     ran = run("occupancy", *options, "--json", "--quiet")
     document = json.loads(ran.out)
     assert ran.err == ""

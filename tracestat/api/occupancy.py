@@ -26,7 +26,7 @@ from tracestat.api.occupancy_parts import (
     typical,
 )
 from tracestat.charts.words import counted, percent
-from tracestat.durations.sequence import parse_human_gap, session_sequence, with_pauses
+from tracestat.durations.sequence import context_factor, parse_human_gap, session_sequence, with_pauses
 from tracestat.durations.subagents import subagent_links
 from tracestat.errors import UsageError
 from tracestat.hardware import Hardware, load_hardware
@@ -60,7 +60,7 @@ def occupancy(
     tz: str | None = None,
     hardware: str | Path | Hardware | None = None,
     human_gap: str = "keep",
-    context_p99: int | None = None,
+    scale_context: int | None = None,
     draws: int = 400,
     min_n: int | None = None,
     seed: int = 0,
@@ -84,7 +84,7 @@ def occupancy(
         Id or file of the constants of a machine, for bytes per token, pool and block; default the RTX 4090.
     human_gap : str
         What becomes of waits for a person: ``keep`` (a person's cache does sit there), ``cap:SECONDS`` or ``drop``.
-    context_p99 : int, optional
+    scale_context : int, optional
         Scale all contexts so that the 99th percentile of the sessions' largest ones is so many tokens.
     draws : int
         Bootstrap draws of each clustering; 0 for none.
@@ -112,8 +112,8 @@ def occupancy(
     """
     if isinstance(agents, bool) or not isinstance(agents, int) or not 1 <= agents <= _MOST_AGENTS:
         raise UsageError(f"--agents {agents}: give 1 to {_MOST_AGENTS:,}")
-    if context_p99 is not None and context_p99 < 1:
-        raise UsageError(f"--context-p99 {context_p99}: give at least 1 token")
+    if scale_context is not None and scale_context < 1:
+        raise UsageError(f"--scale-context {scale_context}: give at least 1 token")
     if draws < 0:
         raise UsageError(f"draws {draws}: give 0 or more")
     gap = parse_human_gap(human_gap)
@@ -121,7 +121,7 @@ def occupancy(
     opened = as_trace(trace)
     frame, selection = session_sequence(opened, by=by, where=where, since=since, until=until, tz=tz)
     frame = _with_context(with_pauses(frame, gap))
-    scale = _scale(frame, context_p99)
+    scale = _scale(frame, scale_context)
     how = Estimating(agents, machine, scale, draws, seed)
     parts = split_by_key(frame, selection)
     groups = []
@@ -152,17 +152,16 @@ def _with_context(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _scale(frame: pl.DataFrame, context_p99: int | None) -> float:
-    """Give the factor of all contexts: by the 99th percentile of the largest of each session, interpolated linearly."""
+def _scale(frame: pl.DataFrame, scale_context: int | None) -> float:
+    """Give the factor of all contexts."""
     import polars as pl
 
-    if context_p99 is None or not frame.height:
+    if scale_context is None or not frame.height:
         return 1.0
     largest = frame.group_by("session_pk").agg(pl.col("context_tokens").max())["context_tokens"]
-    top = float(np.quantile(largest.to_numpy(), 0.99))
-    if not top > 0:
-        raise UsageError(f"--context-p99 {context_p99}: no step of these sessions knows its tokens")
-    return context_p99 / top
+    if not largest.max():
+        raise UsageError(f"--scale-context {scale_context}: no step of these sessions knows its tokens")
+    return context_factor(largest.to_numpy(), scale_context)
 
 
 def _notes(trace: Trace, frame: pl.DataFrame, machine: Hardware) -> list[str]:

@@ -31,10 +31,10 @@ HumanGap = Annotated[
         help="Waits for a person: keep, cap:SECONDS or drop. Tool pauses are never cut.  [default: keep]",
     ),
 ]
-ContextP99 = Annotated[
+ScaleContext = Annotated[
     int | None,
     typer.Option(
-        "--context-p99",
+        "--scale-context",
         min=1,
         metavar="TOKENS",
         help="Scale contexts: 99 % of the sessions' largest are then at most TOKENS.  [default: as recorded]",
@@ -92,7 +92,7 @@ def occupancy(
     sessions: Sessions,
     hardware: Hardware = None,
     human_gap: HumanGap = None,
-    context_p99: ContextP99 = None,
+    scale_context: ScaleContext = None,
     shown: Shown,
     output: Output,
 ) -> None:
@@ -108,6 +108,6 @@ def occupancy(
             trace,
             agents=agents,
             **sessions.options(),
-            **given(hardware=hardware, human_gap=human_gap, context_p99=context_p99),
+            **given(hardware=hardware, human_gap=human_gap, scale_context=scale_context),
         )
         show(result, output, shown, names=own_names(trace))

@@ -16,10 +16,11 @@ from tracestat.errors import UsageError
 
 if TYPE_CHECKING:
     import polars as pl
+    from numpy.typing import ArrayLike
 
     from tracestat.store import Trace
 
-__all__ = ["DEFAULT_HUMAN_GAP", "HumanGap", "parse_human_gap", "session_sequence", "with_pauses"]
+__all__ = ["DEFAULT_HUMAN_GAP", "HumanGap", "context_factor", "parse_human_gap", "session_sequence", "with_pauses"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +132,33 @@ def with_pauses(frame: pl.DataFrame, human_gap: HumanGap = DEFAULT_HUMAN_GAP) ->
     return frame.with_columns(human_after_seconds=human).with_columns(
         pause_after_seconds=pl.col("tool_seconds") + pl.col("human_after_seconds")
     )
+
+
+def context_factor(peaks: ArrayLike, tokens: float | None) -> float:
+    """Give what all tokens are multiplied by, so that 99 % of the sessions' largest contexts are at most ``tokens``.
+
+    Parameters
+    ----------
+    peaks : array_like, shape (S,)
+        The largest context of each session, tokens.
+    tokens : float, optional
+        At least 1; None leaves contexts as recorded.
+
+    Returns
+    -------
+    float
+        ``tokens`` over the 99th percentile (a value of the data: the inverse of the empirical distribution); 1 without
+        sessions or where none holds a token.
+
+    Examples
+    --------
+    >>> context_factor([1_000, 2_000, 4_000], 8_000)
+    2.0
+    """
+    import numpy as np
+
+    known = np.asarray(peaks, dtype=np.float64)
+    if tokens is None or not known.size:
+        return 1.0
+    top = float(np.quantile(known, 0.99, method="inverted_cdf"))
+    return tokens / top if top > 0 else 1.0

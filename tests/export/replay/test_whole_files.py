@@ -135,9 +135,9 @@ def test_scaled_contexts_reach_what_was_asked_for(trace: Trace, tmp_path: Path) 
     assert min(int(row["output_len"]) for row in rows(small.path)) >= 1
 
 
-def test_contexts_of_nothing_are_scaled_to_the_least(store_of: StoreOf, tmp_path: Path) -> None:
+def test_contexts_of_nothing_have_nothing_to_scale_by(store_of: StoreOf, tmp_path: Path) -> None:
     written = export(store_of(single("a", **tokens(0, 0, 0))), tmp_path / "x", "tracelab-csv", scale_context=500)
-    assert [(row["input_len"], row["output_len"]) for row in rows(written.path)] == [("16", "1")]
+    assert [(row["input_len"], row["output_len"]) for row in rows(written.path)] == [("1", "1")]
 
 
 def test_filters_choose_whole_sessions(store_of: StoreOf, tmp_path: Path) -> None:

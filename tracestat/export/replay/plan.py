@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tracestat.durations.selection import Selection, run_on
+from tracestat.durations.sequence import context_factor
 from tracestat.durations.subagents import subagent_links
 from tracestat.durations.tracelab import make_sequence
 from tracestat.errors import UsageError
@@ -130,7 +131,7 @@ def plan_replay(
         left_out_steps=int(known["n_steps"].sum()) - int(usable["n_steps"].sum()),
         not_drawn=usable.height - chosen.height,
         subagents=int(parents.height),
-        factor=_factor(chosen, scale_context),
+        factor=context_factor(chosen["peak_tokens"].to_numpy(), scale_context),
     )
 
 
@@ -139,13 +140,6 @@ def _drawn(usable: pl.DataFrame, sessions: int | None, seed: int) -> pl.DataFram
         return usable
     drawn = np.random.default_rng(seed).permutation(usable.height)[:sessions]
     return usable[np.sort(drawn)]
-
-
-def _factor(chosen: pl.DataFrame, scale_context: int | None) -> float:
-    if scale_context is None or not chosen.height:
-        return 1.0
-    peak = float(np.quantile(chosen["peak_tokens"].to_numpy(), 0.99, method="inverted_cdf"))
-    return scale_context / max(peak, 1.0)
 
 
 def _parents(trace: Trace, chosen: pl.DataFrame) -> pl.DataFrame:

@@ -22,7 +22,7 @@ SCHEMA: Final = "tracestat.synth_profile_truth/1"
 _DRAWN: Final = "synthetic, drawn by tracestat synth"
 NEAR: Final = 0.1
 """A ratio within 10 % of 1 needs no reason."""
-_WIDE: Final = 2.576  # 99 % of a normal law: some hundred comparisons are made
+_WIDE: Final = 3.3  # two-sided 5 % over the 48 quantiles of two providers together (Bonferroni)
 _PROBABILITIES: Final = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 # what a drawn session does not have, from which a difference may come; none of these was tested as its cause
 _NOT_KEPT: Final = {
@@ -203,7 +203,7 @@ def _reason(
         return ""
     if _is_chance(was, values, session, p):
         n = int(session.max()) + 1
-        return f"within the sampling error of {n:,} session{'s' if n > 1 else ''} drawn"
+        return f"not beyond the sampling error of {n:,} session{'s' if n > 1 else ''} drawn"
     return f"beyond sampling error; not kept: {_NOT_KEPT[name]}"
 
 

@@ -77,7 +77,7 @@ def test_what_ingest_reads_is_what_was_drawn(drawn: Drawn) -> None:
 
 
 def test_pauses_of_each_class_have_the_curve_of_the_profile(drawn: Drawn) -> None:
-    """Kolmogorov's distance at the points of the grid, not beyond the sampling error of sessions whose pauses are alike."""
+    """Kolmogorov's distance at the points of the grid, within the sampling error of sessions whose pauses are alike."""
     alike = {part["provider"]: part["alike"]["tool"] for part in drawn.profile["sessions"]["providers"]}
     checked = 0
     tools = drawn.steps.filter((pl.col("n_calls") > 0) & ~pl.col("is_last") & (pl.col("state") != "human"))

@@ -147,8 +147,8 @@ def synth_trace(
     shifts : mapping of str to float, optional
         With `like`: factor by figure, to miss it on purpose.
     profile : str or path-like, optional
-        A file of ``tracestat export profile``: sessions are drawn from it alone, 200 by default. Its licence and whom to
-        name stand in ``<path>.about.json``, which ingest reads.
+        A file of ``tracestat export profile``: sessions are drawn from it alone, 200 by default. Its licence and whom
+        to name stand in ``<path>.about.json``, which ingest reads.
 
     Returns
     -------

@@ -192,6 +192,12 @@ def test_counts_of_a_trace_by_hand(store_of: Make) -> None:
     assert (both.n, both.key["tool"]) == (32, None)
 
 
+def test_a_provider_of_few_rows_says_that_its_curve_is_a_guess(store_of: Make) -> None:
+    laws = key_laws(store_of([round_("s", 0, [call("a", 0, 2, "Read")], text=0)])).laws
+    assert {law.n for law in laws} == {1}
+    assert all("little more than a guess" in law.notes[-1] for law in laws)
+
+
 def test_point_masses_by_hand(store_of: Make) -> None:
     """Of twelve calls, two yield at 10 s, one is killed at 120 s, two sleep 5 s; one that slept on is none."""
 

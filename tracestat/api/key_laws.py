@@ -53,6 +53,7 @@ __all__ = ["MIN_ROWS", "key_laws"]
 MIN_ROWS = 20
 _LAW_DRAWS = 2_000
 _FEW_ROWS = "{rows}, {min_n} needed: counts and hazard bins only"
+_NONE_ABOVE = "used: no key above to lean on, so that it is little more than a guess"
 _FEW_AT_RISK = "residual life: from {elapsed:g} s on fewer than {rows} rows at risk"
 _UNTOLD = "{providers}: no call says how it ended, so point masses at limits are not known"
 _LATE = "curves, residual life and laws take them to last longer than they did"
@@ -200,6 +201,7 @@ class _Level:
             notes: list[str] = []
             if key not in enough:
                 notes.append(_FEW_ROWS.format(rows="1 row" if one.n == 1 else f"{one.n:,} rows", min_n=self.min_n))
+                notes += [_NONE_ABOVE] if len(key) == 1 else []
             found, more = quantiles.get(key, (dict.fromkeys((f"{q:g}" for q in QUANTILES), NOT_AVAILABLE), []))
             points, few = residual.get(key, ((), []))
             law, none = fitted.get(key, ((), []))

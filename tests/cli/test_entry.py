@@ -91,7 +91,7 @@ def test_warning_of_a_library_is_one_line_on_stderr(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["hazrd"], "No such command 'hazrd'. Did you mean 'hazard'? (see tracestat --help)"),
+        (["hazrd"], "No such command 'hazrd'. Did you mean 'hazard', 'hardware'? (see tracestat --help)"),
         (["hazard", "--zzz"], "No such option: --zzz"),
         (["hazard", "--unit", "day"], "Invalid value for '--unit': 'day' is not one of 'call', 'pause', 'command'"),
         (["hazard", "--clock", "atomic"], "'atomic' is not one of 'wall', 'internal', 'effective'"),
@@ -106,7 +106,7 @@ def test_warning_of_a_library_is_one_line_on_stderr(
         (["hazard", "--cut-at", "inf"], "--cut-at inf: write positive seconds"),
         (["hazard", "-o", "a.xlsx"], "-o a.xlsx: the name must end in .parquet or .csv or .json"),
         (["hazard", "--chart", "a.gif"], "--chart a.gif: the name must end in"),
-        (["cache"], "Missing command (see tracestat cache --help)"),
+        (["cache"], "Missing command. Choose from: list, clear (see tracestat cache --help)"),
         (["synth"], "Missing option '-o'"),
         (["ingest"], "Missing option"),
         (["ingest", "-o", "x.duckdb"], "ingest needs a SOURCE, or --mine"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,11 @@ def test_show_gives_each_number_its_source_and_range(run: Run) -> None:
     assert "5,088 blocks" in ran.out
     assert "off by 2.3 % (root mean square), at most 4.4 %" in ran.out
     assert "computed, 0.21 s" in " ".join(ran.out.split())
+    assert "a step takes s + b per token of it" in ran.out
+    assert "r = step.r_us, o = client_ms" in ran.out
+    roofline = run("hardware", "show", "rtx4090-llama3.1-8b-fp8-roofline").out
+    assert "the larger of s and s' + b per token" in roofline
+    assert "s' = step.floor_ms" in roofline
     other = run("hardware", "show", "h100like-llama3.1-8b-fp8").out
     assert ": an estimate, nothing was measured" in other
     assert "Model against" not in other
@@ -114,6 +120,8 @@ def test_recipe_names_flags_lengths_and_the_next_command(run: Run) -> None:
     ):
         assert word in ran.out
     steps = json.loads(run("hardware", "recipe", "--json").out)["steps"]
+    shown = [line[2:] for line in re.sub(r" \\\n +", " ", ran.out).splitlines() if line.startswith("$ ")]
+    assert shown == [command for step in steps for command in step["commands"]]  # what is pasted is whole
     asked = {(timing["kind"], timing["tokens"]) for step in steps for timing in step["timings"]}
     assert asked == {(timing.kind, timing.tokens) for timing in load_hardware().timings}
 

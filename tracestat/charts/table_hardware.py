@@ -68,7 +68,8 @@ def known_tables(machines: Sequence[Hardware]) -> list[Table]:
     notes = (
         "B: tokens of a step, to which a set belongs. off: largest difference of model and timing, - where nothing was "
         "timed. 32K: time to the first token of a prompt of 32,768 tokens on an idle machine.",
-        "* estimate: from specifications, not measured.",
+        "* estimate: from specifications, not measured. -free, -roofline: the same timings under other assumptions (s "
+        "fitted too; a step no longer than its larger part), to see what hangs on them.",
         "each number with its source: tracestat hardware show ID. Another machine: tracestat hardware recipe",
     )
     return [
@@ -127,7 +128,34 @@ def hardware_tables(hardware: Hardware) -> list[Table]:
         Column("source", "left"),
     )
     first = Table(f"Hardware {hardware.id}{mark}", columns, tuple(rows), caption=tuple(caption), notes=hardware.notes)
-    return [first, _sources(hardware), *([residual_table(hardware)] if hardware.timings else [])]
+    tables = [first, _meaning(hardware), _sources(hardware)]
+    return [*tables, *([residual_table(hardware)] if hardware.timings else [])]
+
+
+def _meaning(hardware: Hardware) -> Table:
+    """Say what the numbers are used for, and which letter of the notes is which number."""
+    base = (
+        "the larger of s and s' + b per token of it," if hardware.step.form == "roofline" else "s + b per token of it,"
+    )
+    letters = {"s": "s_ms", "b": "b_us", "q": "q_ns", "r": "r_us"}
+    if hardware.step.form == "roofline":
+        letters["s'"] = "floor_ms"
+    blocking = [path for path, store in hardware.stores.items() if store.blocking]
+    beside = [path for path, store in hardware.stores.items() if not store.blocking]
+    paths = [
+        *([f"{' and '.join(blocking)} hold up the step"] if blocking else []),
+        *([f"{' and '.join(beside)} run beside it"] if beside else []),
+    ]
+    return Table(
+        "What they mean",
+        notes=(
+            f"a step takes {base} + q per prompt token and token of context before it, + r per token of context of the "
+            "sequences that decode; o comes once per request",
+            f"{', '.join(f'{letter} = step.{name}' for letter, name in letters.items())}, o = client_ms",
+            *([f"loads and stores of {', those of '.join(paths)}; only whole chunks are kept"] if paths else []),
+            "link shared: one transfer at a time; duplex: one each way",
+        ),
+    )
 
 
 def _sources(hardware: Hardware) -> Table:

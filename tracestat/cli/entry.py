@@ -63,7 +63,10 @@ def _explain(error: Exception) -> int:
     if isinstance(error, typer.TyperException):
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "tracestat"
-        complain(f"{error.format_message().rstrip('.').replace('Value error, ', '')} (see {command} --help)")
+        said = error.format_message().rstrip(".").replace("Value error, ", "")
+        if said == "Missing command" and context is not None:
+            said += f". Choose from: {', '.join(context.command.list_commands(context))}"
+        complain(f"{said} (see {command} --help)")
         return error.exit_code
     if isinstance(error, OSError) and error.strerror:
         # the base name only: a folder in a path can tell whose machine this is

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["RecipeStep", "recipe", "recipe_tables"]
 
 LENGTHS = (1024, 8192, 32768)
+_COMMAND_WIDTH = 74  # a page of 80 columns less the indent and the backslash
 _SERVE = (
     "vllm serve MODEL --max-num-batched-tokens 2048 --gpu-memory-utilization 0.9 --block-size 16 "
     "--max-model-len 40960 --enable-prefix-caching"
@@ -125,9 +128,18 @@ def recipe_tables(steps: Sequence[RecipeStep]) -> list[Table]:
 
     tables = []
     for number, step in enumerate(steps, 1):
-        lines = [f"$ {command}" for command in step.commands]
+        lines = [line for command in step.commands for line in _pasteable(command)]
         if step.kinds:
             lengths = ", ".join(f"{tokens:,}" for tokens in LENGTHS)
             lines.append(f"timings: {', '.join(step.kinds)} at {lengths} tokens")
         tables.append(Table(f"{number}. {step.title}", (), (), caption=tuple(lines), notes=step.do))
     return tables
+
+
+def _pasteable(command: str) -> list[str]:
+    """Break a command so that a shell takes its lines as one; no argument of it holds a blank."""
+    tied = re.sub(r"(--\S+) (?=[^-\s'])", "\\1\0", command)  # an option and its short value stay together
+    wrapped = textwrap.wrap(tied, _COMMAND_WIDTH, break_long_words=False, break_on_hyphens=False)
+    first, *more = (line.replace("\0", " ") for line in wrapped)
+    lines = [f"$ {first}", *(f"    {line}" for line in more)]
+    return [f"{line} \\" for line in lines[:-1]] + lines[-1:]

@@ -101,7 +101,9 @@ def read_config(path: Path) -> Mapping[str, Any]:
     except IsADirectoryError:
         raise TracestatError(f"{where}: is a folder; name the config.json in it") from None
     except OSError as error:
-        raise TracestatError(f"{where}: cannot be read ({error.strerror}); check the name") from None
+        raise TracestatError(
+            f"{where}: cannot be read ({error.strerror}); name the model's config.json or its folder"
+        ) from None
     except (ValueError, RecursionError) as error:
         raise TracestatError(f"{where}: is not valid JSON ({str(error).splitlines()[0]}); correct it") from None
     if not isinstance(data, dict):

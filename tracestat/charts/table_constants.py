@@ -94,8 +94,8 @@ def _holds(workload: Workload, provider: str | None, constants: Constants) -> Ta
     rows = tuple(row for key in keys for row in _rows(key, shown))
     n_classes = sum(key.level == LEVELS[1] and key.key[LEVELS[0]] == provider for key in workload.keys)
     notes = [
-        "B: seconds of holding that a resident return is worth; Continuum charges all of a hold, the hazard rule the "
-        "time really held; returned: share of the pauses that return during the latter's hold",
+        "B: seconds of holding that a resident return is worth; Continuum (arXiv 2511.02230) charges all of a hold, "
+        "the hazard rule the time really held; returned: share of the pauses that return during the latter's hold",
         "holds are decisions on estimated laws, and have no interval",
     ]
     found = next((hold.returned for key in keys for hold in key.holds if hold.returned.method), None)

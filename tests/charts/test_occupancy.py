@@ -194,4 +194,16 @@ def test_many_agents_fit_a_terminal() -> None:
 
 def test_a_cut_table_keeps_keys_whole() -> None:
     text = to_text(tables_of(result([f"p{i}" for i in range(9)]), top=4), width=80)
-    assert "6 of 27 groups; --top 27 shows all" in text
+    assert "4 of 9 groups; --top 9 shows all" in text
+
+
+def test_most_pauses_stand_first_in_table_and_chart() -> None:
+    many = [
+        group({"provider": name, "rows": rows}, n=n) for name, n in (("a", 3), ("b", 9)) for rows in ("tool", "all")
+    ]
+    text = to_text(tables_of(result([], groups=tuple(many)), top=1), width=80)
+    assert "1 of 2 groups; --top 2 shows all" in text
+    assert "\nb  tool" in text
+    assert "\na  tool" not in text
+    titles = [panel["title"]["text"][0] for panel in draw_occupancy(result([], groups=tuple(many))).to_dict()["concat"]]
+    assert [title[0] for title in titles] == ["b", "b", "a", "a"]

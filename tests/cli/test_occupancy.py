@@ -49,7 +49,7 @@ def test_json_is_one_document(run: Run) -> None:
         (("--agents", "200000"), "--agents 200000: give 1 to 100,000"),
         (("--agents", "4", "--hardware", "none-such"), "none-such"),
         (("--agents", "4", "--human-gap", "cap"), "--human-gap cap: give cap:SECONDS"),
-        (("--agents", "4", "--by", "tool_class"), "--by tool_class: a section groups whole sessions"),
+        (("--agents", "4", "--by", "tool_class"), "--by tool_class: whole sessions are grouped"),
     ],
 )
 def test_usage_errors_are_one_line(run: Run, arguments: tuple[str, ...], said: str) -> None:

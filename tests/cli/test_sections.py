@@ -35,8 +35,8 @@ def test_without_section_summary_is_as_it_was(run: Run) -> None:
         (["--clock", "wall"], "--clock wall: not with --section cache"),
         (["--rows", "all"], "--rows all: not with --section cache"),
         (["--definition", "tracelab"], "it shows both definitions"),
-        (["--by", "tool"], "--by tool: a section groups whole sessions"),
-        (["--where", "tool = 'Bash'"], "--where tool: a section chooses whole sessions"),
+        (["--by", "tool"], "--by tool: whole sessions are grouped"),
+        (["--where", "tool = 'Bash'"], "--where tool: whole sessions are chosen"),
         (["--section", "calls"], "--section"),
     ],
 )

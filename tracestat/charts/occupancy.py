@@ -37,7 +37,8 @@ def draw_occupancy(result: OccupancyResult) -> alt.TopLevelMixin:
 
     head = result.head
     title = f"Tokens held by paused caches, {by_words(head)}"
-    usable = [g for g in beside(result.groups, result.groups) if g.curve and g.key["rows"] != "human"]
+    first = sorted(result.groups, key=lambda group: -group.n)  # as the tables: most pauses first
+    usable = [g for g in beside(first, result.groups) if g.curve and g.key["rows"] != "human"]
     groups = usable[:_MOST]
     lines = how_made(result)
     if len(groups) < len(usable):

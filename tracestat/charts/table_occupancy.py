@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tracestat.charts.captions import by_words, cut_line, group_notes, headline_method, in_words, made, name_of, titled
+from tracestat.charts.captions import by_words, group_notes, headline_method, in_words, made, name_of, titled
 from tracestat.charts.table import Column, Table, label_column
 from tracestat.charts.words import MISSING, bounds, count, counted, percent, percent_interval, plain, seconds
 from tracestat.results import Head, HeldByClass, HeldCache, Interval, OccupancyGroup, OccupancyResult
@@ -35,8 +35,7 @@ def occupancy_tables(result: OccupancyResult, groups: Sequence[OccupancyGroup], 
     head = result.head
     title = titled(f"Paused caches of {counted(result.agents, 'agent')}, {by_words(head)}", head)
     groups = beside(groups, result.groups)
-    left = cut_line(len(groups), len(result.groups), "groups") if cut else None
-    caption = (*how_made(result), *([left] if left else []))
+    caption = (*how_made(result), *([cut] if cut else []))
     if not groups:
         return [Table(title, caption=(*caption, "no groups: no sessions are left"), notes=head.notes)]
     known = [group for group in groups if group.paused.mean.value is not None]

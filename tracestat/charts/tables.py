@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from tracestat.charts.captions import arrange
+from tracestat.charts.captions import arrange, name_of
 from tracestat.charts.render import to_html, to_text
 from tracestat.charts.table import Column, Table
 from tracestat.results import Result
@@ -64,6 +64,9 @@ def tables_of(result: Result, *, sort: str = "n", top: int | None = None) -> lis
     """
     name = type(result).__name__
     groups: Any = getattr(result, "groups", ()) if name in _GROUPED else ()
+    if name == "OccupancyResult":
+        # a key is shown whole: its last group, of all waits, stands for it
+        groups = list({name_of(group, without="rows"): group for group in groups}.values())
     arranged = arrange(groups, sort, _TOP if top is None else top)
     if name in _GROUPED:
         return _made(*_GROUPED[name], result, *arranged)

@@ -100,12 +100,12 @@ def choose_sessions(
     keys = check_keys(by)
     for key in keys:
         if key not in SESSION_KEYS:
-            raise UsageError(f"--by {key}: a section groups whole sessions; choose among {', '.join(SESSION_KEYS)}")
+            raise UsageError(f"--by {key}: whole sessions are grouped; choose among {', '.join(SESSION_KEYS)}")
     condition = parse_where(where, info)
     for column in re.findall(r'"(\w+)"', condition.sql):
         if column not in (*SESSION_KEYS, "started_at"):
             allowed = ", ".join((*SESSION_KEYS, "started_at"))
-            raise UsageError(f"--where {column}: a section chooses whole sessions; columns are {allowed}")
+            raise UsageError(f"--where {column}: whole sessions are chosen; columns are {allowed}")
     return Selection(
         rows="all",
         keys=keys,

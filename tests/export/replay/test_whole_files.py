@@ -144,7 +144,7 @@ def test_filters_choose_whole_sessions(store_of: StoreOf, tmp_path: Path) -> Non
     trace = store_of([*four_steps("a"), *four_steps("b", 500_000, provider="codex", user="user_2")])
     written = export(trace, tmp_path / "x", "tracelab-csv", where="provider = 'codex'")
     assert (written.counts.sessions, written.counts.steps) == (1, 4)
-    with pytest.raises(UsageError, match="tool_class: a section chooses whole sessions"):
+    with pytest.raises(UsageError, match="tool_class: whole sessions are chosen"):
         export(trace, tmp_path / "y", "tracelab-csv", where="tool_class = 'shell'")
 
 

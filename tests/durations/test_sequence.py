@@ -246,11 +246,17 @@ def test_a_human_gap_is_read_and_written(text: str, expected: HumanGap) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "cap", "cap:", "cap:0", "cap:-1", "cap:nan", "cap:inf", "keep:5", "drop:", "Cap:60"]
+    "text", ["", "cap", "cap:", "cap:0", "cap:-1", "cap:nan", "cap:inf", "keep:5", "drop:", "Cap:60", "end"]
 )
 def test_another_human_gap_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--human-gap"):
         parse_human_gap(text)
+
+
+def test_a_session_ends_at_a_human_gap_only_where_that_is_allowed() -> None:
+    assert parse_human_gap("end", may_end=True) == HumanGap("end")
+    with pytest.raises(UsageError, match="keep, drop or end"):
+        parse_human_gap("end:5", may_end=True)
 
 
 @pytest.mark.parametrize(

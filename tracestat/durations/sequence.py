@@ -30,7 +30,8 @@ class HumanGap:
     Attributes
     ----------
     rule : str
-        ``cap`` (at most ``cap`` seconds), ``keep`` or ``drop`` (0).
+        ``cap`` (at most ``cap`` seconds), ``keep`` or ``drop`` (0); in the simulator also ``end`` (the session ends
+        there, and what follows is a session of its own).
     cap : float or None
         Seconds, above 0, where the rule is ``cap``.
     """
@@ -46,8 +47,14 @@ class HumanGap:
 DEFAULT_HUMAN_GAP: Final = HumanGap("cap", 60.0)
 
 
-def parse_human_gap(text: str) -> HumanGap:
+def parse_human_gap(text: str, *, may_end: bool = False) -> HumanGap:
     """Read ``cap:SECONDS``, ``keep`` or ``drop``.
+
+    Parameters
+    ----------
+    text : str
+    may_end : bool
+        Whether ``end`` is a choice too: only where sessions need not stay whole.
 
     Raises
     ------
@@ -62,8 +69,9 @@ def parse_human_gap(text: str) -> HumanGap:
     'keep'
     """
     rule, _, seconds = text.partition(":")
-    if rule in ("keep", "drop") and not seconds and ":" not in text:
-        return HumanGap(rule)
+    plain = ("keep", "drop", "end") if may_end else ("keep", "drop")
+    if text in plain:
+        return HumanGap(text)
     if rule == "cap":
         try:
             cap = float(seconds)
@@ -71,7 +79,8 @@ def parse_human_gap(text: str) -> HumanGap:
             cap = -1.0
         if 0 < cap < float("inf"):
             return HumanGap("cap", cap)
-    raise UsageError(f"--human-gap {text}: give cap:SECONDS (above 0; drop is for none), keep or drop")
+    choices = "keep, drop or end" if may_end else "keep or drop"
+    raise UsageError(f"--human-gap {text}: give cap:SECONDS (above 0; drop is for none), {choices}")
 
 
 def session_sequence(
@@ -127,7 +136,7 @@ def with_pauses(frame: pl.DataFrame, human_gap: HumanGap = DEFAULT_HUMAN_GAP) ->
     human = pl.col("human_seconds")
     if human_gap.rule == "cap":
         human = human.clip(upper_bound=human_gap.cap)
-    elif human_gap.rule == "drop":
+    elif human_gap.rule in ("drop", "end"):
         human = human * 0.0
     return frame.with_columns(human_after_seconds=human).with_columns(
         pause_after_seconds=pl.col("tool_seconds") + pl.col("human_after_seconds")

@@ -14,8 +14,6 @@ from tests.simulate.made import counters, requests, workload
 from tracestat.hardware import load_hardware
 from tracestat.simulate.forms import FIRST, HUMAN, TOOL, Settings
 from tracestat.simulate.metrics import (
-    Stability,
-    Waits,
     full_recompute,
     gain_split,
     in_window,
@@ -32,6 +30,7 @@ from tracestat.simulate.metrics import (
     tail_mean,
     waits,
 )
+from tracestat.simulate.summaries import Stability, Waits
 
 NAN = float("nan")
 SETTINGS = Settings(slots=2, horizon=1000.0, warmup=100.0)

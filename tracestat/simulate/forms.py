@@ -49,8 +49,8 @@ class Workload:
     ----------
     off : ndarray of int, shape (S + 1,)
     prefix, append, out : ndarray of int, shape (R,)
-        Tokens reusable from the context before, new prompt tokens, tokens generated (>= 1). The first round of a session
-        has nothing before it: its prefix is prompt all the same.
+        Tokens reusable from the context before, new prompt tokens, tokens generated (>= 1). The first round of a
+        session has nothing before it: its prefix is prompt all the same.
     pause : ndarray of float, shape (R,)
         Seconds from the last output token of a round to the next request; not read where ``kind`` is END.
     kind : ndarray of int, shape (R,)
@@ -208,7 +208,8 @@ class Requests:
     ttft : ndarray of float, shape (n,)
         Seconds to the first token; NaN where censored by the horizon or too large for the pool.
     gpu_hit, host_hit, computed : ndarray of int, shape (n,)
-        Tokens of the prompt by where they came from, of the admission that led to the first token; 0 where not admitted.
+        Tokens of the prompt by where they came from, at the admission that led to the first token; 0 where there was
+        none.
     chunks : ndarray of int, shape (n,)
         Steps that took part in the prefill up to the first token.
     deadline_before : ndarray of float, shape (n,)

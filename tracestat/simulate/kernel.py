@@ -53,22 +53,26 @@ __all__ = ["simulate"]
 def next_release(s: State, t: float) -> float:
     """Give when a pin or a copy next lets go of blocks."""
     soonest = INF
-    for i in range(len(s.blocks)):
-        if t < s.pin_until[i] < soonest:
-            soonest = s.pin_until[i]
-        if t < s.store_end[i] < soonest:
-            soonest = s.store_end[i]
+    pin_until, store_end = s.pin_until, s.store_end
+    for i in range(len(pin_until)):
+        if t < pin_until[i] < soonest:
+            soonest = pin_until[i]
+        if t < store_end[i] < soonest:
+            soonest = store_end[i]
     return soonest
 
 
 @jit
 def growth(m: Machine, s: State, steps: int) -> int:
     """Count the blocks that the decoding requests need beyond theirs to take that many steps."""
-    blocks = 0
+    need = 0
+    running, context, blocks, block = s.running, s.context, s.blocks, m.block
     for j in range(s.n[N_RUN]):
-        i = s.running[j]
-        blocks += max(0, -(-(s.context[i] + steps - 1) // m.block) - s.blocks[i])
-    return blocks
+        i = running[j]
+        more = -(-(context[i] + steps - 1) // block) - blocks[i]
+        if more > 0:
+            need += more
+    return need
 
 
 @jit
@@ -78,9 +82,11 @@ def steps_ahead(m: Machine, s: State, t: float, seconds: float, more: float) -> 
     Events: an answer ends, an arrival, the end of a load, a prefetch, warm-up, the horizon, the pool is used up; and,
     if blocks are waited for or have to be evicted, the end of a pin or of a copy.
     """
-    steps = s.left[s.running[0]]
+    left, running = s.left, s.running
+    steps = left[running[0]]
     for j in range(1, s.n[N_RUN]):
-        steps = min(steps, s.left[s.running[j]])
+        if left[running[j]] < steps:
+            steps = left[running[j]]
     if steps == 1:
         return 1
     event = min(s.due[ARRIVAL], s.due[LOAD], s.due[PREFETCH], m.horizon)
@@ -98,9 +104,10 @@ def steps_ahead(m: Machine, s: State, t: float, seconds: float, more: float) -> 
             else:
                 low = k
         steps = high
-    if growth(m, s, steps) > s.n[FREE]:
+    need = growth(m, s, steps)
+    if need > s.n[FREE]:
         most = s.n[FREE] + evictable(s, t, INF, -1)
-        if growth(m, s, steps) > most:
+        if need > most:
             low, high = 1, steps
             while high - low > 1:
                 k = (low + high) // 2
@@ -175,22 +182,23 @@ def schedule(m: Machine, w: Replay, s: State, rows: Rows, t: float) -> tuple[int
         cap = budget
     joined = m.load_first == 1 and admit_loads(m, w, s, rows, t)
     prefilled, decoding, context = 0, 0, 0
+    running, chunk, contexts, blocks, status = s.running, s.chunk, s.context, s.blocks, s.status
     j = 0
     while j < s.n[N_RUN]:
-        i = s.running[j]
+        i = running[j]
         j += 1
-        s.chunk[i] = 0
+        chunk[i] = 0
         if budget == 0:
             continue
-        if s.status[i] == PREFILL:
-            s.chunk[i] = min(s.todo[i], cap, budget)
-            prefilled += s.chunk[i]
-            budget -= s.chunk[i]
-        elif s.context[i] <= s.blocks[i] * m.block or grow(m, s, t, i):
+        if status[i] == PREFILL:
+            chunk[i] = min(s.todo[i], cap, budget)
+            prefilled += chunk[i]
+            budget -= chunk[i]
+        elif contexts[i] <= blocks[i] * m.block or grow(m, s, t, i):
             # a decode token is one that reads no prompt
-            s.chunk[i] = -1
+            chunk[i] = -1
             decoding += 1
-            context += s.context[i]
+            context += contexts[i]
             budget -= 1
     at = 0
     blocked = False
@@ -236,9 +244,10 @@ def copy_prompts(m: Machine, w: Replay, s: State, t: float) -> float:
 def take_step(m: Machine, w: Replay, s: State, rows: Rows, t: float, steps: int) -> None:
     """Update the requests of one step, or of several that only decode; t is its end."""
     kept = 0
+    running, chunk, context, left, emitted = s.running, s.chunk, s.context, s.left, s.emitted
     for j in range(s.n[N_RUN]):
-        i = s.running[j]
-        if s.chunk[i] > 0:
+        i = running[j]
+        if chunk[i] > 0:
             s.context[i] += s.chunk[i]
             s.todo[i] -= s.chunk[i]
             if s.emitted[i] == 0:
@@ -250,15 +259,15 @@ def take_step(m: Machine, w: Replay, s: State, rows: Rows, t: float, steps: int)
                 s.context[i] += 1
                 s.emitted[i] += 1
                 s.left[i] -= 1
-        elif s.chunk[i] < 0:
-            s.context[i] += steps
-            s.emitted[i] += steps
-            s.left[i] -= steps
-        s.chunk[i] = 0
-        if s.left[i] == 0:
+        elif chunk[i] < 0:
+            context[i] += steps
+            emitted[i] += steps
+            left[i] -= steps
+        chunk[i] = 0
+        if left[i] == 0:
             finish(m, w, s, t, i)
         else:
-            s.running[kept] = i
+            running[kept] = i
             kept += 1
     s.n[N_RUN] = kept
 

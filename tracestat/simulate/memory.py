@@ -54,20 +54,35 @@ def evictable(s: State, t: float, below: float, but: int) -> int:
     blocks = 0
     for j in range(s.n[GONE], s.n[GONE_END]):
         blocks += s.gone_blocks[j]
-    for i in range(len(s.blocks)):
-        if i != but and s.key[i] < below and may_leave(s, i, t):
-            blocks += s.blocks[i]
+    # names of their own: loops over slots are where the time goes
+    held, key, status, pin_until, load_end, store_end = s.blocks, s.key, s.status, s.pin_until, s.load_end, s.store_end
+    for i in range(len(held)):
+        if (
+            held[i] > 0
+            and status[i] <= WAITING
+            and i != but
+            and key[i] < below
+            and pin_until[i] <= t
+            and load_end[i] == INF
+            and store_end[i] <= t
+        ):
+            blocks += held[i]
     return blocks
 
 
 @jit
 def evict(m: Machine, s: State, t: float, need: int, below: float, but: int) -> None:
     """Free blocks in the order of the rank, from the tails of sessions, until ``need`` are free; there are enough."""
+    if s.n[FREE] >= need:
+        return
+    blocks, key = s.blocks, s.key
     while s.n[FREE] < need:
         best = -1
-        for i in range(len(s.blocks)):
-            if i != but and s.key[i] < below and (best < 0 or s.key[i] < s.key[best]) and may_leave(s, i, t):
+        lowest = below
+        for i in range(len(blocks)):
+            if key[i] < lowest and i != but and may_leave(s, i, t):
                 best = i
+                lowest = key[i]
         gone = s.n[GONE]
         if gone < s.n[GONE_END] and (best < 0 or s.gone_key[gone] <= s.key[best]):
             taken = s.gone_blocks[gone] if m.whole_sessions else min(need - s.n[FREE], s.gone_blocks[gone])

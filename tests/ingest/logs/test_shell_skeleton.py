@@ -264,9 +264,3 @@ def test_an_error_is_found_wherever_it_stands(error: str, well: str) -> None:
         for text, status in ((error, "failed"), (well, "success")):
             found = parsed("\n".join([*["true && ls"] * before, text, *["true && ls"] * after]))
             assert found.status == status
-
-
-def test_a_line_that_the_grammar_takes_for_arguments_is_a_command_of_its_own() -> None:
-    found = parsed("a | b | c\nd x 2>&1 >/dev/null")
-    assert (found.labels, " ".join(found.tokens)) == (("a", "b", "c", "d"), "a | b | c ; d")
-    assert parsed("a \\\n x | b").labels == ("a", "b")

@@ -190,31 +190,9 @@ def _command(walk: _Walk, node: tree_sitter.Node, place: int, heredoc: bool) -> 
     words = [] if name is None else [walk.syntax.text(name)]
     if words and is_special(words[0].rsplit("/", 1)[-1]):
         words += [walk.syntax.text(word) for word in node.children_by_field_name("argument")]
-    place_of = _label(walk, words, node, place, heredoc)
-    if walk.syntax.source.find(b"\n", node.start_byte, node.end_byte) >= 0:
-        for more in _next_lines(walk.syntax, node):
-            _label(walk, more, None, place, False)
-    return place_of
-
-
-def _label(walk: _Walk, words: list[str], node: tree_sitter.Node | None, place: int, heredoc: bool) -> int:
     label = label_of(words, heredoc=heredoc)
     if label.name is not None:
         walk.labels.append(label.name)
     elif walk.reason is None:
         walk.reason = label.reason
     return walk.show(label.name or "<unknown>", node) if place == _SHOW else place
-
-
-def _next_lines(read: Syntax, node: tree_sitter.Node) -> list[list[str]]:
-    """Give the commands that the grammar took for arguments: `d` of `a | b | c`, a line break, and `d > file`."""
-    lines: list[list[str]] = []
-    end = node.start_byte
-    for child in node.children:
-        gap = read.source[end : child.start_byte].replace(b"\\\n", b"")
-        if b"\n" in gap and child.type != "heredoc_redirect":
-            lines.append([])
-        if lines:
-            lines[-1].append(read.text(child))
-        end = child.end_byte
-    return lines

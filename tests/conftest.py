@@ -7,11 +7,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from tests.traces import write
 
 REPOSITORY = Path(__file__).parent.parent
+
+# the same examples each time, so that a change is judged by what it changes; new ones: `pytest --hypothesis-profile explore`
+hypothesis.settings.register_profile("explore", deadline=None, print_blob=True)
+hypothesis.settings.register_profile("same", deadline=None, derandomize=True, database=None)
+hypothesis.settings.load_profile("same")
 
 
 def corpus_folder() -> Path:

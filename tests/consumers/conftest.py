@@ -1,6 +1,6 @@
 """Consumers are other people's packages: `pip install -e ".[test,consumers]"`. Without them these tests are skipped.
 
-`.ci/run` installs them and sets TRACESTAT_CONSUMERS, and then one that cannot be imported is a failure.
+`.ci/consumers` installs them and sets TRACESTAT_CONSUMERS, and then one that cannot be imported is a failure.
 """
 
 from __future__ import annotations

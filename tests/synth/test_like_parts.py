@@ -147,7 +147,8 @@ def test_chains_meet_the_share_and_poll_what_runs(sizes: list[int], share: float
         assert session[i] == session[i - 1] == session[made.launch[i]]
         assert not made.kind[made.launch[i]] & POLL
     assert np.array_equal(made.launch >= 0, made.kind & POLL > 0)
-    assert int((made.kind & RUNNING > 0).sum()) == round(share * pauses.sum())
+    # to one pause, where enough of them are not polled
+    assert abs(int((made.kind & RUNNING > 0).sum()) - round(share * pauses.sum())) <= 2
 
 
 @given(st.integers(0, 500), st.lists(st.floats(0.001, 1.0), min_size=1, max_size=12))

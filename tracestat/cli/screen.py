@@ -7,12 +7,11 @@ import io
 import os
 import shutil
 import sys
-import unicodedata
 from pathlib import Path
 
-from tracestat.errors import TracestatError
+from tracestat.errors import TracestatError, one_line
 
-__all__ = ["close_stdout", "complain", "flush_stdout", "one_line", "open_streams", "paint", "say", "width"]
+__all__ = ["close_stdout", "complain", "flush_stdout", "open_streams", "paint", "say", "width"]
 
 _NARROWEST = 60
 _WIDTH = 80
@@ -23,18 +22,6 @@ def open_streams() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  lives as long as the process
-
-
-def one_line(text: str) -> str:
-    r"""Fold a text into one line; characters that could steer a terminal are spelled out.
-
-    Examples
-    --------
-    >>> one_line("a\n b\x1b[1m")
-    'a b\\x1b[1m'
-    """
-    folded = " ".join(text.split())
-    return "".join(f"\\x{ord(c):02x}" if unicodedata.category(c) == "Cc" else c for c in folded)
 
 
 def complain(text: str) -> None:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from tracestat.store import Trace
     from tracestat.survival.clustered import ClusteredCurve
 
-__all__ = ["BENEFITS", "export_constants"]
+__all__ = ["BENEFITS", "constants_before", "export_constants"]
 
 BENEFITS = (0.5, 1.0, 2.0, 5.0, 10.0, 40.0)
 _MIN_N = 20
@@ -165,6 +165,36 @@ def export_constants(
             progress=progress or _silent,
         )
     return write_constants(Constants(machine, workload, tracestat.__version__), Path(path))
+
+
+def constants_before(
+    trace: TraceLike,
+    hardware: Hardware,
+    *,
+    where: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    tz: str | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Constants:
+    """Give the constants of what a trace holds before a moment, for policies that meet what comes after it.
+
+    As `export_constants`, but no file is written, and a synthetic trace says so in ``origin`` alone.
+    """
+    opened = as_trace(trace)
+    about = attribution_of(opened, _CHANGES, licence=None, attribution=None)
+    workload = _workload(
+        opened,
+        {"where": where, "since": since, "until": until, "tz": tz},
+        benefits=BENEFITS,
+        min_n=_MIN_N,
+        seed=seed,
+        forecast=None,
+        origin=Origin(**asdict(about)),
+        progress=progress or _silent,
+    )
+    return Constants(hardware, workload, tracestat.__version__)
 
 
 def _silent(done: int, whole: int) -> None:

@@ -15,7 +15,7 @@ __all__ = ["canonical_order", "make_start"]
 Ints = NDArray[np.int64]
 
 
-def make_start(workload: Workload, slots: int, seed: int) -> Start:
+def make_start(workload: Workload, slots: int, seed: int, *, canonical: Ints | None = None) -> Start:
     """Draw the beginning of a run: the same for all policies, so that they are compared seed by seed.
 
     Parameters
@@ -26,6 +26,8 @@ def make_start(workload: Workload, slots: int, seed: int) -> Start:
         N, at least 1.
     seed : int
         At least 0.
+    canonical : ndarray of int, shape (S,), optional
+        `canonical_order`, where it is known already.
 
     Returns
     -------
@@ -45,7 +47,8 @@ def make_start(workload: Workload, slots: int, seed: int) -> Start:
     if seed < 0:
         raise UsageError(f"--seed {seed}: give 0 or more")
     rng = np.random.default_rng(seed)
-    shuffled = canonical_order(workload)[rng.permutation(len(workload.off) - 1)]
+    known = canonical_order(workload) if canonical is None else canonical
+    shuffled = known[rng.permutation(len(workload.off) - 1)]
     n = shuffled.size
     places = (np.arange(slots)[:, None] * n // slots + np.arange(n)) % n
     order = np.ascontiguousarray(shuffled[places])

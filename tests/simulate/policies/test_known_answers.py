@@ -134,8 +134,8 @@ def test_p2_takes_eta_from_the_constants_by_unit() -> None:
     told = p2(view, CONSTANTS, queueing=9.0, eta=0.5).pin_s[0]
     assert p2(view, CONSTANTS, queueing=9.0, unit="request").pin_s[0] == told > 0
     unknown = replace(CONSTANTS, workload=replace(CONSTANTS.workload, memoryfulness=()))  # type: ignore[type-var]
-    with pytest.raises(UsageError, match="eta: the constants have none"):
-        p2(view, unknown)
+    # the cold start's eta = 1
+    assert p2(view, unknown, queueing=9.0).pin_s[0] == p2(view, CONSTANTS, queueing=9.0, eta=1.0).pin_s[0] > 0
     with pytest.raises(UsageError, match="hold no workload"):
         p2(view, Constants(MACHINE, None))
 

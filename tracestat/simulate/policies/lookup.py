@@ -46,18 +46,12 @@ def per_round(view: SchedulerView, function: Callable[[Key], float]) -> NDArray[
     return np.where(view.waits_for_tool, given, np.nan)
 
 
-def eta_of(workload: Workload, provider: str | None, unit: Literal["session", "request"]) -> float:
-    """Give the memoryfulness that the constants estimate for a provider.
-
-    Raises
-    ------
-    UsageError
-        There are too few finished programs for one.
-    """
+def eta_of(workload: Workload, provider: str | None, unit: Literal["session", "request"]) -> float | None:
+    """Give the memoryfulness that the constants estimate for a provider; None with too few finished programs."""
     for programs in workload.memoryfulness:
-        if (programs.provider, programs.unit) == (provider, unit) and programs.eta.value is not None:
+        if (programs.provider, programs.unit) == (provider, unit):
             return programs.eta.value
-    raise UsageError(f"eta: the constants have none for provider {provider}, unit {unit}; give a number")
+    return None
 
 
 def law_quantile(law: PauseLaw, share: float, key: KeyConstants) -> float:

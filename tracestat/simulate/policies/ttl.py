@@ -88,7 +88,7 @@ def holds_of_rounds(
     queueing : float
         T, seconds.
     eta : float or None
-        Memoryfulness; None for what the constants estimate of the provider.
+        Memoryfulness; None for what the constants estimate of the provider, and the cold start's where they do not.
     unit : {"session", "request"}
         Of that estimate.
     """
@@ -99,10 +99,8 @@ def holds_of_rounds(
         mine = np.flatnonzero((view.key == place) & view.waits_for_tool)
         if not mine.size:
             continue
-        if law is None:
-            memory = _COLD_ETA
-        else:
-            memory = eta_of(workload_of(constants), view.keys[place][0], unit) if eta is None else eta
+        known = eta_of(workload_of(constants), view.keys[place][0], unit) if eta is None else eta
+        memory = _COLD_ETA if law is None or known is None else known
         # rounds of one context have one benefit
         distinct, which = np.unique(restore[mine], return_inverse=True)
         best = [_hold(law, benefit_of(queueing, memory, r)) for r in distinct.tolist()]

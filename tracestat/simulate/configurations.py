@@ -169,7 +169,7 @@ def changed_hardware(configuration: Configuration, hardware: Hardware) -> Hardwa
     --------
     >>> from tracestat.hardware import load_hardware
     >>> machine = changed_hardware(Configuration(change="step.base=1.1", shrink=5), load_hardware())
-    >>> machine.step.base, machine.pool_tokens
+    >>> round(machine.step.base, 9), machine.pool_tokens
     (0.011, 16272)
     """
     from tracestat.hardware.timing import prefill_seconds

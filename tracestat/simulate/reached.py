@@ -70,7 +70,7 @@ def reached(workload: Workload, start: Start, horizon: float, hardware: Hardware
     ...     tool=n.astype(np.int32) * 0, class_names=("shell",), tool_names=("Bash",), providers=("claude",) * 100)
     >>> part = reached(workload, make_start(workload, 2, 0), 10.0, load_hardware())
     >>> part.start.order.shape, part.sessions.size
-    ((2, 11), 22)
+    ((2, 12), 24)
     """
     n_each = _needed(workload, start, horizon, hardware)
     order = start.order[:, :n_each]

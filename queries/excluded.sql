@@ -7,3 +7,4 @@ SELECT
 FROM durations
 WHERE {where}
 GROUP BY ALL
+ORDER BY ALL

@@ -204,6 +204,7 @@ def test_command_names_the_trace_so_that_a_shell_reads_it(store_of: Any, sample:
     assert command_of(sample, "hazard") == "tracestat hazard"
 
 
+@pytest.mark.full
 def test_real_trace_through_the_command_line(
     real_trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

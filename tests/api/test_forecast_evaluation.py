@@ -281,6 +281,7 @@ def test_chart_draws_main_methods_with_ours_last(codex: ForecastEvaluation) -> N
     assert len(set(drawn)) == len(drawn) <= 6
 
 
+@pytest.mark.full
 def test_bootstrap_instead_of_the_jackknife(store_of: StoreOf) -> None:
     trace = store_of(developers(6, spread=4.0))
     one = tracestat.evaluate_forecast(trace, split="time", draws=50, seed=1)

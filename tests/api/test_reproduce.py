@@ -294,6 +294,7 @@ def test_frame_and_json(whole: ReproduceResult) -> None:
     json.dumps(document, allow_nan=False)
 
 
+@pytest.mark.full
 def test_no_digit_depends_on_threads(real_trace: Path) -> None:
     with tracestat.open(real_trace) as trace:
         path = trace.path

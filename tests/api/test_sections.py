@@ -316,6 +316,7 @@ def test_the_same_seed_gives_the_same_answer(real: Any) -> None:
     assert first.to_dict() == again.to_dict()
 
 
+@pytest.mark.full
 def test_no_digit_depends_on_threads_or_on_the_other_groups(real: Any, answers: dict[str, Any]) -> None:
     told: dict[str, set[str]] = {section: set() for section in SECTIONS}
     for threads in (1, 2, 4):

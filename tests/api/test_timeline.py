@@ -262,7 +262,7 @@ calls = st.lists(
 wild = st.lists(st.tuples(calls, st.none() | moments, st.lists(moments, max_size=2)), min_size=1, max_size=6)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(wild)
 def test_no_order_of_stamps_breaks_a_promise(store_of: Make, rows: list[Any]) -> None:
     made = [

@@ -121,7 +121,7 @@ def test_the_reason_for_a_missing_interval_stands_below(make: Any) -> None:
 names = st.text(max_size=30) | st.sampled_from(["<script>", "x" * 300, "工" * 50, "\x1b[31m", "-1.23 [4, 5]"])
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=10)
 @given(st.lists(names, min_size=1, max_size=4), names)
 def test_fits_80_columns_whatever_the_names(make: Any, labels: list[str], name: str) -> None:
     big = limit(name, 86_400, 1_234_567, 1_234_566, seconds_ended=1e11)

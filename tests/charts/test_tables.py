@@ -88,7 +88,7 @@ def test_conditions_are_stated(make: Any) -> None:
 names = st.text(max_size=30) | st.sampled_from(["<script>", "x" * 300, "工" * 50, "-1.23 [4, 5]"])
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=10)
 @given(st.lists(names, max_size=6), st.sampled_from(KINDS))
 def test_fits_80_columns(make: Any, labels: list[str], kind: str) -> None:
     for line in to_text(tables_of(make(kind, labels))).split("\n"):

@@ -33,6 +33,7 @@ def test_sample_by_both_splits(run: Run, tmp_path: Path) -> None:
     assert frame.filter((pl.col("part") == "headline") & pl.col("value").is_null()).is_empty()
 
 
+@pytest.mark.full
 def test_json_is_the_same_twice(run: Run) -> None:
     one, two = (run("forecast", "evaluate", *FEW, "--json").out for _ in range(2))
     assert one == two

@@ -39,6 +39,7 @@ def test_full_disk_under_stdout_is_one_line(shell: Run) -> None:
     assert ran.err == "tracestat: standard output: No space left on device; write to another place\n"
 
 
+@pytest.mark.full
 def test_full_disk_under_a_file_is_one_line_and_leaves_the_old_file(shell: Run, tmp_path: Path) -> None:
     target = tmp_path / "a.json"
     target.write_text("old")

@@ -91,7 +91,7 @@ def document(made: tuple[Constants, Path]) -> dict[str, Any]:
     return data
 
 
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(st.lists(st.floats(0.002, 500), min_size=101, max_size=150))
 def test_holds_are_those_of_the_sample_within_a_step_of_the_grid(sample: list[float]) -> None:
     (key,), left = constants_of_keys([law_of(sample, "claude")], BENEFITS, {}, 20, {})

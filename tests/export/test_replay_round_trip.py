@@ -69,6 +69,7 @@ def test_the_sample_comes_back(form: Format, sample: Trace, tmp_path: Path) -> N
     assert differences(expected, form.read(path), form.within) == []
 
 
+@pytest.mark.full
 def test_the_real_trace_comes_back(real_trace: Path, tmp_path: Path) -> None:
     with tracestat.open(real_trace) as trace:
         steps = session_sequence(trace)[0]
@@ -141,7 +142,7 @@ def test_any_small_trace_comes_back(
 
 
 @pytest.mark.full
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(sessions=TRACES, rule=st.sampled_from(RULES))
 def test_many_small_traces_come_back(
     sessions: list[list[dict[str, Any]]], rule: str, tmp_path_factory: pytest.TempPathFactory

@@ -130,7 +130,7 @@ def test_a_round_of_independent_calls_multiplies() -> None:
     assert all(a >= b - 1e-12 for a, b in zip(slower.fallen, law.fallen, strict=True))
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(
     st.lists(
         st.tuples(st.integers(-1, 4), st.integers(-1, 14), st.integers(-1, 9), st.integers(-1, 4), st.floats(0, 1e5)),

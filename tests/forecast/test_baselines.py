@@ -112,7 +112,7 @@ def test_mixing_against_a_plain_loop() -> None:
         assert np.exp(mixed.log_survival[places[row]]) == pytest.approx(level_2, rel=1e-9, abs=1e-15)
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.integers(0, 10**6))
 def test_mixing_runs_from_the_key_to_the_root(seed: int) -> None:
     rng = np.random.default_rng(seed)

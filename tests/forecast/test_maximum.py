@@ -66,7 +66,7 @@ THETAS = st.floats(1, 80)
 
 
 @given(members=MEMBERS, theta=THETAS, more=THETAS, seed=st.integers(0, 99))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_properties(members: np.ndarray, theta: float, more: float, seed: int) -> None:
     made = maximum_log_survival(members, theta)
     independent = maximum_log_survival(members, 1.0)
@@ -82,7 +82,7 @@ def test_properties(members: np.ndarray, theta: float, more: float, seed: int) -
 
 
 @given(rounds=st.lists(MEMBERS, min_size=1, max_size=4), theta=THETAS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=16, deadline=None)
 def test_many_rounds_are_each_by_itself(rounds: list[np.ndarray], theta: float) -> None:
     together = maxima_log_survival(np.concatenate(rounds), [len(r) for r in rounds], theta)
     assert np.array_equal(together, [maximum_log_survival(r, theta) for r in rounds])

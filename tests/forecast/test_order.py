@@ -109,7 +109,7 @@ drawn_rows = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(drawn_rows, st.sampled_from([3.0, 100.0]), st.integers(0, 2**31))
 def test_pairs_by_brute_force(drawn: list[tuple[int, int, int, bool]], window: float, seed: int) -> None:
     start, length, session, seen = (np.array(c) for c in zip(*drawn, strict=True)) if drawn else ([],) * 4

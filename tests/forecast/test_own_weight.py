@@ -38,7 +38,7 @@ def tree_of(
     return tree, count_exits(node, int(node.max()) + 1, bins, GRID.n_bins, rows.observed, np.ones(n))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 1_000), st.floats(0.5, 500), st.floats(0.5, 500))
 def test_weight_is_the_mean_weight_in_the_mixture(seed: int, first: float, second: float) -> None:
     """Solve each bin's hazard for the weight that mixes own rows and parent, and average it over the curve's ends."""

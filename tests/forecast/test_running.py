@@ -72,7 +72,7 @@ def plain(rows: PauseRows) -> tuple[list[float], list[float]]:
     return means, moved
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.integers(0, 10**6), st.integers(1, 200))
 def test_against_a_plain_loop(seed: int, n: int) -> None:
     rows = made_rows(seed, n)

@@ -176,7 +176,7 @@ def test_the_true_law_scores_best(elapsed: float) -> None:
     assert min(z_of(crps[k] - crps[0]) for k in (1, 2, 3)) > 3
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=10)
 @drawn(st.floats(0, 700), st.floats(1e-3, 8000), st.booleans(), st.integers(0, 2))
 def test_scores_are_finite_and_within_bounds(elapsed: float, more: float, seen: bool, place: int) -> None:
     laws = given(some_laws(seed=3), elapsed)

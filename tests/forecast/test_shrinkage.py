@@ -157,7 +157,7 @@ def some_rows(draw: st.DrawFn) -> PauseRows:
     return rows_with(codes, session, seconds, draw(st.lists(st.booleans(), min_size=n, max_size=n)))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=13, deadline=None)
 @given(some_rows(), st.booleans(), st.lists(st.sampled_from([0.05, 0.7, 4.0, 90.0, 1e5]), min_size=3, max_size=3))
 def test_any_rows(rows: PauseRows, effective: bool, kappas: list[float]) -> None:
     """With given precisions, which of few rows cannot be known, the fit is the definition's to the last digits."""
@@ -177,7 +177,7 @@ def test_any_rows(rows: PauseRows, effective: bool, kappas: list[float]) -> None
         assert np.all(counts.ended <= counts.reached + 1e-9)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(some_rows(), st.booleans())
 def test_any_rows_have_a_fit(rows: PauseRows, effective: bool) -> None:
     """Also where the precisions are anybody's guess: finite, in the grid, and no worse than every point of it."""
@@ -189,7 +189,7 @@ def test_any_rows_have_a_fit(rows: PauseRows, effective: bool) -> None:
         )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=13, deadline=None)
 @given(some_rows())
 def test_shared_bins_are_those_that_two_rows_reach(rows: PauseRows) -> None:
     bins = GRID.place(rows.seconds)

@@ -76,7 +76,7 @@ def test_few_developers(n_developers: int) -> None:
     assert time_split(rows) == ()  # everybody has one session
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.integers(2, 120), st.integers(1, 15), st.integers(1, 9))
 def test_nothing_on_both_sides(seed: int, n: int, n_sessions: int, n_developers: int) -> None:
     rows = made_rows(seed, n, n_sessions, n_developers)
@@ -98,7 +98,7 @@ def test_nothing_on_both_sides(seed: int, n: int, n_sessions: int, n_developers:
         assert np.array_equal(sum(fold.test.astype(int) for fold in folds), np.ones(n))
 
 
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(st.integers(0, 10**6))
 def test_order_of_rows_is_irrelevant(seed: int) -> None:
     rows = made_rows(seed, 80)

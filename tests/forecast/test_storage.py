@@ -144,7 +144,7 @@ def test_what_is_read_is_what_was_written(model: ForecastModel, stored: Path) ->
     assert same(read_model(stored), model)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 60))
 def test_any_fit_comes_back(tmp_path: Path, seed: int, n: int) -> None:
     model = some_model(seed, n)

@@ -261,7 +261,7 @@ def outcome(config: dict[str, Any]) -> Geometry | str:
     return geometry
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(
     st.sampled_from([*DEEPSEEK_V3, *QWEN_30B, "sliding_window", "text_config", "layer_types", "_name_or_path"]),
     st.one_of(

@@ -226,7 +226,7 @@ def outcome(data: dict[str, Any]) -> Hardware | str:
         return str(error)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=26, deadline=None)
 @given(st.sampled_from(PLACES), ANYTHING)
 def test_whatever_stands_in_a_file_is_read_or_refused_in_one_line(path: str, value: Any) -> None:
     made = outcome(put(path, value))

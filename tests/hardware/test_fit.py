@@ -101,7 +101,7 @@ def timed(
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=13, deadline=None)
 @given(
     per_token=st.floats(5e-6, 500e-6),
     attention=st.floats(0.5e-9, 20e-9),

@@ -57,7 +57,7 @@ def check(source: Path, folder: Path) -> None:
         assert trace.sql(orphans).item() == 0
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(damaged(CONTENT))
 def test_json_lines(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     folder = tmp_path_factory.mktemp("any")
@@ -65,7 +65,7 @@ def test_json_lines(tmp_path_factory: pytest.TempPathFactory, content: bytes) ->
     check(folder / "source", folder)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.one_of(damaged(gzip.compress(CONTENT)), damaged(pa.compress(CONTENT, "zstd", asbytes=True))))
 def test_compressed(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     folder = tmp_path_factory.mktemp("any")

@@ -62,15 +62,23 @@ NOT_A_ROW = [
 ]
 
 
-@pytest.mark.parametrize(("line", "reason"), NOT_A_ROW, ids=range(len(NOT_A_ROW)))
-def test_a_line_that_is_no_row(line: bytes | str, reason: str, tmp_path: Path) -> None:
-    report, out = ingested(tmp_path, with_line(line))
-    assert rejects(out) == [(3, "round", 0, reason)]
+def good(place: int) -> bytes:
+    return lines([round_("g", place, [call(f"good_{place}", place, place + 1)], text=place)])
+
+
+def test_a_line_that_is_no_row(tmp_path: Path) -> None:
+    content = b"".join(
+        good(place) + (line.encode("utf-8", "surrogatepass") if isinstance(line, str) else line) + b"\n"
+        for place, (line, _) in enumerate(NOT_A_ROW)
+    )
+    report, out = ingested(tmp_path, content + good(len(NOT_A_ROW)))
+    assert rejects(out) == [(2 * place + 2, "round", 0, reason) for place, (_, reason) in enumerate(NOT_A_ROW)]
     (source,) = report.sources
-    assert (source.rows, source.kept, source.rejected) == (5, 4, 1)
-    assert [r[6] for r in tables(out)["rounds"]] == [f"round_s_{i}" for i in range(4)]
+    n = len(NOT_A_ROW)
+    assert (source.rows, source.kept, source.rejected) == (2 * n + 1, n + 1, n)
+    assert [r[6] for r in tables(out)["rounds"]] == [f"round_g_{i}" for i in range(n + 1)]
     with open_store(out) as trace:
-        assert trace.sql("SELECT round_pk FROM rounds").to_series().to_list() == [1, 2, 3, 4]
+        assert trace.sql("SELECT round_pk FROM rounds").to_series().to_list() == [*range(1, n + 2)]
 
 
 CALL_FAULTS: list[tuple[Any, str]] = [
@@ -93,14 +101,17 @@ CALL_FAULTS: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("fault", "reason"), CALL_FAULTS, ids=range(len(CALL_FAULTS)))
-def test_a_call_that_cannot_be_one_leaves_its_round(fault: Any, reason: str, tmp_path: Path) -> None:
-    content = with_line(json.dumps(row(tools=[call("call_a", 1, 2), fault, call("call_b", 1, 3)])))
-    report, out = ingested(tmp_path, content)
-    assert rejects(out) == [(3, "call", 1, reason)]
+def test_a_call_that_cannot_be_one_leaves_its_round(tmp_path: Path) -> None:
+    rows = [
+        row(round_id=f"r{n}", round_index=n, tools=[call(f"a{n}", 1, 2), fault, call(f"b{n}", 1, 3)])
+        for n, (fault, _) in enumerate(CALL_FAULTS)
+    ]
+    report, out = ingested(tmp_path, lines(rows))
+    assert rejects(out) == [(n + 1, "call", 1, reason) for n, (_, reason) in enumerate(CALL_FAULTS)]
     (source,) = report.sources
-    assert (source.rows, source.kept, source.rejected, source.calls_rejected) == (5, 5, 0, 1)
-    assert [c[3] for c in tables(out)["tool_calls"]][2:4] == ["call_a", "call_b"]
+    n = len(CALL_FAULTS)
+    assert (source.rows, source.kept, source.rejected, source.calls_rejected) == (n, n, 0, n)
+    assert [c[3] for c in tables(out)["tool_calls"]] == [f"{name}{i}" for i in range(n) for name in "ab"]
 
 
 EVENT_FAULTS: list[tuple[Any, str]] = [
@@ -112,15 +123,18 @@ EVENT_FAULTS: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("fault", "reason"), EVENT_FAULTS, ids=range(len(EVENT_FAULTS)))
-def test_an_event_that_cannot_be_one_leaves_its_round(fault: Any, reason: str, tmp_path: Path) -> None:
-    content = with_line(json.dumps(row(timing_events=[event("text", 1), fault, event("reasoning", 2)])))
-    report, out = ingested(tmp_path, content)
-    assert rejects(out) == [(3, "event", 1, reason)]
-    assert report.sources[0].events_rejected == 1
+def test_an_event_that_cannot_be_one_leaves_its_round(tmp_path: Path) -> None:
+    rows = [
+        row(round_id=f"r{n}", round_index=n, tools=[], timing_events=[event("text", 1), fault, event("reasoning", 2)])
+        for n, (fault, _) in enumerate(EVENT_FAULTS)
+    ]
+    report, out = ingested(tmp_path, lines(rows))
+    assert rejects(out) == [(n + 1, "event", 1, reason) for n, (_, reason) in enumerate(EVENT_FAULTS)]
+    assert report.sources[0].events_rejected == len(EVENT_FAULTS)
     with open_store(out) as trace:
         # the others keep their places in the list
-        assert trace.sql("SELECT event_index FROM timing_events WHERE round_pk = 3").to_series().to_list() == [1, 3]
+        found = trace.sql("SELECT round_pk, event_index FROM timing_events ORDER BY ALL").rows()
+    assert found == [(n + 1, place) for n in range(len(EVENT_FAULTS)) for place in (1, 3)]
 
 
 ACCEPTED = [
@@ -139,12 +153,15 @@ ACCEPTED = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "column", "expected"), ACCEPTED, ids=range(len(ACCEPTED)))
-def test_odd_but_good(changes: dict[str, Any], column: str, expected: Any, tmp_path: Path) -> None:
-    report, out = ingested(tmp_path, with_line(json.dumps(row(**changes))))
+def test_odd_but_good(tmp_path: Path) -> None:
+    rows = [row(round_id=f"r{n}", round_index=n, tools=[], **changes) for n, (changes, *_) in enumerate(ACCEPTED)]
+    report, out = ingested(tmp_path, lines(rows))
     assert (report.rejected, report.sources[0].repaired) == (0, 0)
     with open_store(out) as trace:
-        assert trace.sql(f"SELECT {column} FROM rounds WHERE round_pk = 3").item() == expected
+        found = trace.sql("SELECT model, current_input_chars FROM rounds ORDER BY round_pk").to_dicts()
+    assert [of_row[column] for of_row, (_, column, _) in zip(found, ACCEPTED, strict=True)] == [
+        expected for *_, expected in ACCEPTED
+    ]
 
 
 @pytest.mark.parametrize(

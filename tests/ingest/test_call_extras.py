@@ -109,7 +109,7 @@ VALUES = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=66, deadline=None)
 @given(st.lists(st.dictionaries(st.sampled_from(list(CALL_EXTRAS)), VALUES, max_size=4), min_size=1, max_size=3))
 def test_values_of_any_type(said: list[dict[str, Any]]) -> None:
     rows = [round_("s", i, [call("a", 1, 2, **YIELD | one), call("b", 1, None)], text=1) for i, one in enumerate(said)]
@@ -126,7 +126,7 @@ COLUMNS = {
 }
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=66, deadline=None)
 @given(st.data())
 def test_what_is_to_be_said_says_it(data: st.DataObject) -> None:
     n = data.draw(st.integers(0, 4))

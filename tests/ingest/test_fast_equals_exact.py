@@ -53,6 +53,7 @@ def test_one_bad_line_does_not_make_the_others_slow(monkeypatch: pytest.MonkeyPa
 _EMPTY = read_block_exactly(Block(b"", 1, complete=True))
 
 
+@pytest.mark.full
 def test_on_the_real_trace(real_trace: Path) -> None:
     rows = 0
     for block in LineFile(real_trace, "gzip"):
@@ -60,7 +61,7 @@ def test_on_the_real_trace(real_trace: Path) -> None:
     assert rows == 29_916
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_damaged_bytes(data: st.DataObject) -> None:
     content = bytearray(lines(sample()))
@@ -126,7 +127,7 @@ SCALARS: st.SearchStrategy[Any] = st.one_of(
 VALUES = st.one_of(SCALARS, st.lists(SCALARS, max_size=2), st.dictionaries(st.sampled_from(["a", "model"]), SCALARS))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=66, deadline=None)
 @given(st.data())
 def test_values_of_any_type_in_any_place(data: st.DataObject) -> None:
     rows = [round_("s", i, [call("a", 1, 2), call("b", 1, None)], text=1, events=[event("text", 1)]) for i in range(3)]
@@ -145,7 +146,7 @@ def test_values_of_any_type_in_any_place(data: st.DataObject) -> None:
     assert batch.read == 3
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=33, deadline=None)
 @given(st.binary(max_size=300), st.booleans())
 def test_any_bytes_at_all(content: bytes, complete: bool) -> None:
     same(content, complete=complete)

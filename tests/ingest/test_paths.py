@@ -32,16 +32,26 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_any_name(name: str, tmp_path: Path) -> None:
-    folder = tmp_path / name
+def made_in(folder: Path, name: str) -> tuple[Path, Path]:
+    """Give a source and the store made of it, both of that name."""
     folder.mkdir()
-    source = folder / name
+    source, out = folder / name, folder / f"{name}.duckdb"
     source.write_bytes(lines(sample()))
-    out = folder / f"{name}.duckdb"
     report = ingest([source], out)
     assert report.sources[0].path == name
     assert len(tables(out)["rounds"]) == 4
+    return source, out
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_name(name: str, tmp_path: Path) -> None:
+    made_in(tmp_path / name, name)
+
+
+@pytest.mark.parametrize("name", ["a; DROP 'TABLE' rounds; --", "*\\[0-9]?{where}$path", "new\nline"])
+def test_any_name_of_any_form(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / name
+    source, out = made_in(folder, name)
     database = tracelab_database(tmp_path / "released", sample())  # DuckDB itself cannot make every one of these
     ingest([database.rename(folder / f"{name} released")], folder / "out.duckdb")
     assert tables(folder / "out.duckdb") == tables(out)

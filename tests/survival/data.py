@@ -30,7 +30,7 @@ WEIBULL = (-np.log(1 - (np.arange(1, 1001) - 0.5) / 1000) / 0.3) ** 2.5
 WEIBULL_CLUSTERS = np.arange(1000) % 10
 CENTRES = bin_centres(DEFAULT_EDGES)
 
-quick = settings(deadline=None, max_examples=60)
+quick = settings(deadline=None, max_examples=20)
 
 
 def cluster_bins(

@@ -151,7 +151,7 @@ def test_life_table_is_that_of_the_rows(data: dict[str, Any]) -> None:
     assert_allclose(both.exposure[0], made.exposure.sum(axis=0))
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(rows(min_size=4), st.randoms(use_true_random=False))
 def test_row_order_does_not_matter(data: dict[str, Any], random: Any) -> None:
     order = list(range(data["times"].size))

@@ -54,7 +54,7 @@ def test_only_the_mean_of_pauses_matters_to_how_many_are_paused() -> None:
     assert one.tokens == pytest.approx(other.tokens, rel=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 40), st.floats(0.01, 5.0)), min_size=1, max_size=8),
     st.integers(1, 6),
@@ -81,7 +81,7 @@ def test_it_is_the_direct_convolution(pauses: list[tuple[int, float]], agents: i
     assert agents * law.mean == pytest.approx(16.0 * float(np.arange(direct.size) @ direct), abs=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.floats(0.0, 1.0), st.integers(1, 100_000), st.sampled_from([0.5, 0.9, 0.99]))
 def test_quantiles_of_the_binomial(p: float, agents: int, q: float) -> None:
     k = int(paused_quantile(p, agents, q))

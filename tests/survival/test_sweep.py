@@ -82,7 +82,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(steps)
 def test_monotone_and_bounded(rows: list[tuple[float, int, int, int, float]]) -> None:
     idle, cacheable, fresh, session, _ = zip(*rows, strict=True)

@@ -83,6 +83,7 @@ def test_the_equations_have_a_solution_whose_hazards_fall(shifts: dict[str, floa
         assert np.all(hazard[10:] < 1.02 * hazard[:-10]), name
 
 
+@pytest.mark.full
 def test_what_cannot_hold_together_gives_way_by_little() -> None:
     asked = targets(8058, {"article.mrl.4": 1.3})
     assert not fit(asked, class_shares(CLAUDE), 1.09).solved
@@ -96,7 +97,7 @@ def test_tilting_moves_one_class() -> None:
     assert other.laws["shell"] is found.laws["shell"]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=13, deadline=None)
 @given(st.floats(0.0, 0.9), st.floats(-0.8, -0.5), st.integers(1, 300))
 def test_quantiles_invert_the_survival(fast: float, slope: float, n: int) -> None:
     law = law_of(CLASSES["shell"], 0.1, slope, np.zeros(6), fast)
@@ -116,7 +117,7 @@ def test_slope_of_a_power_law_with_holes() -> None:
     assert slope_of([(seconds[::500], ())]) is None
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(300, 900), st.floats(-0.36, -0.1))
 def test_rounds_have_their_sum_and_their_eta(sessions: int, eta: float) -> None:
     other = sessions // 2
@@ -126,7 +127,7 @@ def test_rounds_have_their_sum_and_their_eta(sessions: int, eta: float) -> None:
     assert eta_of(np.concatenate([made["a"], made["b"]])) == pytest.approx(eta, abs=0.005)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.integers(2, 60), min_size=1, max_size=40), st.floats(0.0, 1.0))
 def test_pauses_fit_into_their_sessions(rounds: list[int], part: float) -> None:
     sizes = np.array(rounds)
@@ -136,7 +137,7 @@ def test_pauses_fit_into_their_sessions(rounds: list[int], part: float) -> None:
     assert np.all((pauses >= 1) & (pauses < sizes))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=13, deadline=None)
 @given(st.lists(st.integers(1, 80), min_size=20, max_size=40), st.floats(0.2, 0.4), st.integers(0, 99))
 def test_chains_meet_the_share_and_poll_what_runs(sizes: list[int], share: float, seed: int) -> None:
     pauses = np.array(sizes)
@@ -170,7 +171,7 @@ def test_limits_keep_the_rows_and_the_order_of_time() -> None:
     assert sum(cut for _, _, cut in limited(law, 5000, [(1.0, 0.55), (30.0, 0.2)], stopped=777)) == 777
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=200), st.integers(0, 99))
 def test_dealing_is_a_permutation_and_even(owners: list[int], seed: int) -> None:
     owner = np.array(owners)

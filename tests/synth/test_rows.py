@@ -216,7 +216,7 @@ def check_trace(path: Path) -> None:
         calls |= set(ids)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 2**63), sessions=st.integers(1, 8), share=st.floats(0.0, 1.0))
 def test_rows_of_any_seed(seed: int, sessions: int, share: float) -> None:
     with tempfile.TemporaryDirectory() as folder:

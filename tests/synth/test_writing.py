@@ -111,6 +111,7 @@ def test_one_provider_alone(tmp_path: Path) -> None:
     assert truth.written["claude"].sessions == 4
 
 
+@pytest.mark.full
 def test_memory_is_that_of_a_few_sessions(tmp_path: Path) -> None:
     synth_trace(tmp_path / "warm.jsonl", sessions=1)
     tracemalloc.start()

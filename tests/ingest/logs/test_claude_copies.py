@@ -217,7 +217,7 @@ def facts(made: Read) -> set[tuple[str, int, int | None]]:
     return {(call.id, call.emitted_us, call.result_us) for call in made.calls}
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=20)
 @given(sessions(), st.data())
 def test_forks_of_a_session_add_nothing(session: list[Line], data: st.DataObject) -> None:
     once = read(session)
@@ -234,20 +234,20 @@ def test_forks_of_a_session_add_nothing(session: list[Line], data: st.DataObject
         assert [e.call_id for e in r.events if e.type == "tool_call"] == [call.id for call in r.calls]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=20)
 @given(sessions(), st.data())
 def test_a_session_cut_into_files_loses_no_result(session: list[Line], data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(session)))
     assert facts(read(session[:cut], session[cut:])) == facts(read(session))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=20)
 @given(sessions(), st.data())
 def test_results_pair_by_id_whatever_the_order_of_lines(session: list[Line], data: st.DataObject) -> None:
     assert facts(read(data.draw(st.permutations(session)))) == facts(read(session))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=13)
 @given(st.lists(sessions(), min_size=1, max_size=3))
 def test_sessions_that_share_nothing_do_not_touch_each_other(several: list[list[Line]]) -> None:
     apart = [

@@ -66,7 +66,7 @@ def replaced(line: Any, path: tuple[Any, ...], value: Any) -> Any:
     return made
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(st.data())
 def test_any_value_in_any_place(data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(LINES) - 1))
@@ -85,7 +85,7 @@ def test_any_value_in_any_place(data: st.DataObject) -> None:
     assert len(made.chunks[0].lost) <= 1
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=50)
 @given(st.integers(0, len(file_of(LINES))), st.binary(max_size=12))
 def test_any_bytes_at_any_place(at: int, noise: bytes) -> None:
     whole = file_of(LINES)
@@ -95,7 +95,7 @@ def test_any_bytes_at_any_place(at: int, noise: bytes) -> None:
     assert batch_of(made.rounds).rounds.num_rows == len(made.rounds)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=33)
 @given(st.integers(0, len(file_of(LINES))))
 def test_a_file_that_ends_anywhere_keeps_what_was_before(end: int) -> None:
     whole = file_of(LINES)

@@ -181,7 +181,7 @@ COMMANDS: list[tuple[str, ...]] = [
 ]
 
 
-@pytest.mark.parametrize("mine", [False, True])
+@pytest.mark.parametrize("mine", [pytest.param(False, marks=pytest.mark.full), True])
 def test_no_command_says_a_secret(tmp_path: Path, logs: Path, mine: bool, capsys: pytest.CaptureFixture[str]) -> None:
     if mine:
         home = tmp_path / "home" / ".claude" / "projects"
@@ -206,6 +206,7 @@ def test_no_command_says_a_secret(tmp_path: Path, logs: Path, mine: bool, capsys
     check_files(tmp_path / "cache")
 
 
+@pytest.mark.full
 def test_the_cache_does_not_tell_what_was_named(tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for which in (logs / FOLDER, logs / FOLDER / f"{PLACE}-claude-code.jsonl"):
         check_said(run(capsys, "summary", which), 0)
@@ -292,7 +293,9 @@ WRONG: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-@pytest.mark.parametrize("how", ["file", "folder", "mine", "map"])
+@pytest.mark.parametrize(
+    "how", [pytest.param("file", marks=pytest.mark.full), "folder", pytest.param("mine", marks=pytest.mark.full), "map"]
+)
 def test_no_message_says_a_secret(tmp_path: Path, what: str, how: str, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "home" / ".claude" / "projects" / FOLDER
     folder.mkdir(parents=True)

@@ -186,7 +186,7 @@ def _statements(draw: st.DrawFn, depth: int = 2) -> Built:
 
 
 @given(_statements())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=133, deadline=None)
 def test_what_is_put_together_comes_apart_again(built: Built) -> None:
     found = parsed(built.text)
     assert found.labels == built.labels
@@ -200,7 +200,7 @@ PIECES = """a ls | & && || ; ( ) { } [ [[ ]] $( ` ' " ${ $x << <<E <<'E' > < ! #
 @given(
     st.lists(st.sampled_from([*PIECES.split(), "\n", "\nE\n", "\r\n", "\ud83d"]) | st.text(max_size=5)).map(" ".join)
 )
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_any_text_gives_names_and_reserved_tokens_alone(text: str) -> None:
     found = parsed(text)
     assert all(NAME.fullmatch(label) for label in found.labels)

@@ -43,7 +43,7 @@ def write(folder: Path, rows: dict[str, list[str]], kind: str) -> Path:
     return path
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=16)
 @given(
     table=calls,
     kind=st.sampled_from(["csv", "jsonl", "parquet"]),
@@ -82,7 +82,7 @@ def test_calls(
             assert call["emitted_at"] >= max(c["result_at"] for c in others)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=16)
 @given(
     table=st.lists(st.tuples(st.sampled_from("ab"), starts, lengths), min_size=1), unit=st.sampled_from(["iso", "ns"])
 )

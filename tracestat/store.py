@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import duckdb
 import polars as pl
@@ -26,6 +26,7 @@ from tracestat.queries import query_text
 __all__ = [
     "MEMORY_LIMIT",
     "SCHEMA_VERSION",
+    "Head",
     "Trace",
     "attach_read_only",
     "connect_in_memory",
@@ -37,6 +38,7 @@ __all__ = [
     "is_store",
     "open_if_store",
     "open_store",
+    "read_head",
     "reading",
     "store_version",
     "tables_of",
@@ -82,30 +84,11 @@ class Trace:
         with reading(self.shown):
             self._connection, self._close = attach_read_only(path, memory_limit=memory_limit, threads=threads)
         try:
-            self._read_head()
+            self.schema_version, self.synthetic, self.counts, hashes = read_head(self._connection, self.shown)
         except BaseException:
             self.close()
             raise
-
-    def _read_head(self) -> None:
-        with reading(self.shown):
-            version = _version(self._connection)
-        if version is None:
-            raise TracestatError(f"{self.shown} is not a tracestat store: make one with `tracestat ingest`")
-        self.schema_version, maker, self.synthetic = version
-        if self.schema_version > SCHEMA_VERSION:
-            raise TracestatError(f"{self.shown} needs tracestat >= {maker}: upgrade tracestat")
-        if self.schema_version < SCHEMA_VERSION:
-            raise TracestatError(
-                f"{self.shown} was made by an older tracestat ({maker}): make it again from its sources with "
-                "`tracestat ingest`"
-            )
-        with reading(self.shown):
-            result = self._connection.execute(query_text("ingest_counts"))
-            names = [column[0] for column in result.description]
-            self.counts = dict(zip(names, map(int, result.fetchall()[0]), strict=True))
-            hashes = self._connection.execute(query_text("ingest_hashes")).fetchall()
-        self.fingerprint = fingerprint_of([row[0] for row in hashes])
+        self.fingerprint = fingerprint_of(hashes)
 
     def run(self, query: str, parameters: Mapping[str, Any] | None = None) -> pl.DataFrame:
         """Run one of tracestat's own queries.
@@ -269,6 +252,42 @@ def _version(connection: duckdb.DuckDBPyConnection) -> tuple[int, str, bool] | N
         return None
     version, maker, synthetic = rows[0]
     return int(version), str(maker), bool(synthetic)
+
+
+class Head(NamedTuple):
+    """What a store says of itself."""
+
+    schema_version: int
+    synthetic: bool
+    counts: dict[str, int]
+    hashes: list[str]
+
+
+def read_head(connection: duckdb.DuckDBPyConnection, shown: str) -> Head:
+    """Give what the attached file says of itself.
+
+    Raises
+    ------
+    TracestatError
+        It is no store, one of another version, or damaged.
+    """
+    with reading(shown):
+        version = _version(connection)
+    if version is None:
+        raise TracestatError(f"{shown} is not a tracestat store: make one with `tracestat ingest`")
+    number, maker, synthetic = version
+    if number > SCHEMA_VERSION:
+        raise TracestatError(f"{shown} needs tracestat >= {maker}: upgrade tracestat")
+    if number < SCHEMA_VERSION:
+        raise TracestatError(
+            f"{shown} was made by an older tracestat ({maker}): make it again from its sources with `tracestat ingest`"
+        )
+    with reading(shown):
+        result = connection.execute(query_text("ingest_counts"))
+        names = [column[0] for column in result.description]
+        counts = dict(zip(names, map(int, result.fetchall()[0]), strict=True))
+        hashes = [row[0] for row in connection.execute(query_text("ingest_hashes")).fetchall()]
+    return Head(number, synthetic, counts, hashes)
 
 
 def fingerprint_of(hashes: list[str]) -> str:

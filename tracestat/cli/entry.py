@@ -6,7 +6,9 @@ import os
 import traceback
 import warnings
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import typer
 from typer.main import get_command
@@ -35,19 +37,25 @@ def run(arguments: Sequence[str] | None = None) -> int:
     KeyboardInterrupt
         The user has had enough.
     """
-    from tracestat.cli.app import app
-
     open_streams()
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
-            code = get_command(app).main(args=arguments, prog_name="tracestat", standalone_mode=False)
+            code = _command().main(args=arguments, prog_name="tracestat", standalone_mode=False)
             flush_stdout()
         return int(code or 0)
     except SystemExit as stop:  # typer ends so when it completes words for a shell
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except Exception as error:
         return _explain(error)
+
+
+@cache
+def _command() -> Any:
+    """Give the whole command line; reading the signatures of all commands takes longer than many an answer."""
+    from tracestat.cli.app import app
+
+    return get_command(app)
 
 
 def _explain(error: Exception) -> int:

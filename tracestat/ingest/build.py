@@ -31,7 +31,7 @@ from tracestat.ingest.batch import CALLS, EVENTS, ROUNDS, Batch, Reject, gather,
 from tracestat.ingest.derive import derive
 from tracestat.ingest.logs.state import StoredLog
 from tracestat.queries import query_text
-from tracestat.store import SCHEMA_VERSION, connect_in_memory, interruptible, is_plain, open_store
+from tracestat.store import SCHEMA_VERSION, connect_in_memory, interruptible, is_plain, read_head, reading
 
 __all__ = ["FileState", "SourceRow", "StoreWriter", "Tally", "file_state", "remove_leftovers", "writing"]
 
@@ -250,19 +250,27 @@ class StoreWriter:
             pa.default_memory_pool().release_unused()  # DuckDB needs the room now
             derive(self._connection)
             self._run("ingest_checkpoint")
-            self._connection.close()
-        # What was written is read again: DuckDB does not always say that a disk was full.
-        try:
-            with open_store(self._draft, memory_limit=self._memory_limit, threads=1) as trace:
-                counts = dict(trace.counts)
-        except TracestatError as error:
-            raise TracestatError(f"{self._out.name} could not be written: is the disk full?") from error
+            self._run("ingest_use_memory")
+            self._run("ingest_detach")
+        counts = self._read_back()
         with writing(self._out.name):
             if self._draft != self._beside:
                 shutil.copyfile(self._draft, self._beside)
             if file_state(self._out) != self._before:  # it holds what this one does not
                 raise TracestatError(f"{self._out.name}: another ingest wrote it meanwhile: run this one again")
             _replace(self._beside, self._out)
+        return counts
+
+    def _read_back(self) -> dict[str, int]:
+        """Read the finished file from its beginning: DuckDB does not always say that a disk was full."""
+        try:
+            with reading(self._out.name):
+                self._run("ingest_attach_store", path=str(self._draft))
+                self._run("ingest_use")
+                counts = read_head(self._connection, self._out.name).counts
+        except TracestatError as error:
+            raise TracestatError(f"{self._out.name} could not be written: is the disk full?") from error
+        self._connection.close()
         return counts
 
     def _run(self, query: str, **parameters: Any) -> None:

@@ -46,8 +46,7 @@ def derive(connection: duckdb.DuckDBPyConnection) -> None:
         },
     )
     for name in DURATIONS:
-        relation = connection.sql(query_text(name))
-        relation.create(name)
+        connection.execute(query_text(f"ingest_make_{name}"), {"select": query_text(name)})
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, query: str, columns: dict[str, pa.Array]) -> None:

@@ -107,11 +107,11 @@ def _pieces(lines: list[Line], size: int) -> Iterator[Batch]:
 
 def _exact(lines: list[Line]) -> Batch:
     batch = read_lines(lines)
-    if not any(reject.part == "round" and reject.reason in DOUBTFUL for reject in batch.rejects):
+    doubtful = {reject.line for reject in batch.rejects if reject.part == "round" and reject.reason in DOUBTFUL}
+    found = {number: _fast(content) for number, content, _ in lines if number in doubtful}
+    if not any(found.values()):
         return batch
-    if len(lines) > 1:
-        return append([_exact([line]) for line in lines])
-    return _fast(lines[0][1]) or batch
+    return append([found.get(line[0]) or read_lines([line]) for line in lines])
 
 
 def _rejected(line: int, reason: str) -> Batch:

@@ -14,6 +14,10 @@ from tests.traces import write
 
 REPOSITORY = Path(__file__).parent.parent
 
+# two test processes share two cores: more threads would only wait for each other
+for _name in ("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
 # the same examples each time, so that a failure is a change's own; new ones: `pytest --hypothesis-profile explore`
 hypothesis.settings.register_profile("explore", deadline=None, print_blob=True)
 hypothesis.settings.register_profile("same", max_examples=40, deadline=None, derandomize=True, database=None)
@@ -23,6 +27,18 @@ hypothesis.settings.load_profile("same")
 def corpus_folder() -> Path:
     """Give the folder of real data, which is never part of this repository."""
     return Path(os.environ.get("TRACESTAT_CORPUS") or REPOSITORY.parent / "shared" / "corpus")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark all cases but the first of a test marked ``first_case`` as full."""
+    seen: set[str] = set()
+    for item in items:
+        if item.get_closest_marker("first_case") is not None:
+            name = item.nodeid.partition("[")[0]
+            if name in seen:
+                item.add_marker(pytest.mark.full)
+            seen.add(name)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -373,6 +373,7 @@ def intervals(value: object) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("command", ["summary", "hazard"])
+@pytest.mark.first_case
 def test_every_interval_is_checked(ask: Ask, command: str) -> None:
     document = ask(command)
     found = list(intervals(document))

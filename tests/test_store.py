@@ -169,6 +169,7 @@ def test_memory_and_threads_are_what_was_asked_for(store: Path) -> None:
             trace.run("SELECT list(i::VARCHAR || repeat('x', 1000)) FROM range(1000000) AS t(i)")
 
 
+@pytest.mark.full
 def test_more_than_memory_goes_to_a_folder_that_is_gone_afterwards(store: Path, tmp_path: Path) -> None:
     code = """
 import os, sys, tempfile

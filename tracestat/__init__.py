@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tracestat.api.calibration import calibrate
     from tracestat.api.common import open_trace as open  # noqa: A004  the face says tracestat.open, as polars or PIL do
     from tracestat.api.curves import survival_curve
     from tracestat.api.deadlines import deadlines
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from tracestat.api.residual import residual
     from tracestat.api.sections import summary_section
     from tracestat.api.sessions import session_timeline
+    from tracestat.api.simulation import run_simulation
     from tracestat.api.summaries import summary
     from tracestat.constants import load_constants
     from tracestat.errors import TracestatError, UsageError
@@ -48,6 +50,7 @@ __all__ = [
     "TracestatError",
     "UsageError",
     "__version__",
+    "calibrate",
     "calls",
     "deadlines",
     "estimate_hardware",
@@ -72,6 +75,7 @@ __all__ = [
     "recent_of",
     "reproduce",
     "residual",
+    "run_simulation",
     "save_forecast",
     "session_timeline",
     "summary",
@@ -88,6 +92,7 @@ _HOME = {
     "Trace": ("tracestat.store", "Trace"),
     "TracestatError": ("tracestat.errors", "TracestatError"),
     "UsageError": ("tracestat.errors", "UsageError"),
+    "calibrate": ("tracestat.api.calibration", "calibrate"),
     "calls": ("tracestat.api.lists", "calls"),
     "deadlines": ("tracestat.api.deadlines", "deadlines"),
     "estimate_hardware": ("tracestat.api.hardware", "estimate_hardware"),
@@ -112,6 +117,7 @@ _HOME = {
     "recent_of": ("tracestat.forecast.recent", "recent_of"),
     "reproduce": ("tracestat.api.reproduce", "reproduce"),
     "residual": ("tracestat.api.residual", "residual"),
+    "run_simulation": ("tracestat.api.simulation", "run_simulation"),
     "save_forecast": ("tracestat.api.forecasts", "save_forecast"),
     "session_timeline": ("tracestat.api.sessions", "session_timeline"),
     "summary": ("tracestat.api.summaries", "summary"),

@@ -25,6 +25,7 @@ def sample() -> Iterator[tracestat.Trace]:
 
 
 @pytest.mark.parametrize("answer", [*ANSWERS, *MORE_ANSWERS], ids=lambda f: f.__name__)
+@pytest.mark.first_case
 def test_the_same_trace_gives_the_same_digits(answer: Callable[..., Any]) -> None:
     found = set()
     for _ in range(2):
@@ -50,6 +51,7 @@ def test_every_answer_says_how_it_was_made_and_can_be_looked_at(
 
 
 @pytest.mark.parametrize("name", ["hazard", "survival_curve", "summary", "residual", "deadlines", "fit_laws"])
+@pytest.mark.first_case
 def test_where_no_interval_is_given_no_note_speaks_of_them(sample: tracestat.Trace, name: str) -> None:
     groups = getattr(tracestat, name)(sample, definition="tracelab").groups
     assert min(group.n_developers for group in groups) < 20  # which is what a note would say
@@ -65,6 +67,7 @@ def test_a_path_is_as_good_as_a_trace() -> None:
 
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=lambda f: f.__name__)
+@pytest.mark.first_case
 def test_rows_are_in_a_group_or_counted_as_left_out(sample: tracestat.Trace, answer: Callable[..., Any]) -> None:
     for unit in ("pause", "call", "command"):
         table = f"{unit}s"

@@ -131,12 +131,14 @@ def test_causes_share_the_rows_at_risk(store_of: Make) -> None:
 @pytest.mark.parametrize(
     "options", [{"bins": 60}, {"first_edge": 2.0}, {"cut_at": []}, {"by": "session"}, {"min_n": 9}]
 )
+@pytest.mark.first_case
 def test_other_bins_and_keys(store_of: Make, options: dict[str, Any]) -> None:
     groups = tracestat.hazard(store_of(mixed()), unit="command", draws=0, **options).groups
     assert sum(g.n_between for g in groups) == 2
     assert all(item.hazard.value is None or np.isfinite(item.hazard.value) for g in groups for item in g.bins)
 
 
+@pytest.mark.full
 def test_the_sample_the_same_to_the_last_digit() -> None:
     found = {
         json.dumps(tracestat.hazard(tracestat.open(), unit="command", draws=50).to_dict(), allow_nan=False)

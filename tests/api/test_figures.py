@@ -88,6 +88,7 @@ def test_residual_command_prints_the_numbers(written: Any, capsys: pytest.Captur
         assert ours == pytest.approx([point["mean"][name] for point in group["at"]])
 
 
+@pytest.mark.full
 def test_numbers_are_those_of_reproduce(written: Any, sample: tracestat.Trace) -> None:
     asked = ("article.lt1s", "article.gt1m", "article.approval", "article.mrl", "article.hazard", "article.deadline_")
     ours = {row.id: row.ours for only in asked for row in tracestat.reproduce(sample, only=only).rows}
@@ -178,6 +179,7 @@ def few(provider: str) -> list[Row]:
 
 
 @pytest.mark.parametrize("providers", [(), ("claude",), ("codex",)], ids=["nothing", "claude", "codex"])
+@pytest.mark.first_case
 def test_too_little_is_drawn_with_the_reason(store_of: Any, providers: tuple[str, ...]) -> None:
     from tracestat.api import figures
 

@@ -56,6 +56,7 @@ def codex() -> ForecastEvaluation:
         return tracestat.evaluate_forecast(trace, split="time", where=CODEX)
 
 
+@pytest.mark.full
 def test_every_method_is_judged_on_the_same_rows(codex: ForecastEvaluation) -> None:
     [counts] = codex.counts
     assert [m.name for m in codex.methods][: len(BASELINES)] == list(BASELINES)
@@ -182,12 +183,14 @@ def test_frame_holds_every_number_once(codex: ForecastEvaluation) -> None:
     assert frame.filter(frame["part"] == "against").height == len(codex.against)
 
 
+@pytest.mark.full
 def test_two_runs_give_the_same_bytes(codex: ForecastEvaluation) -> None:
     with tracestat.open() as trace:
         again = tracestat.evaluate_forecast(trace, split="time", where=CODEX)
     assert json.dumps(again.to_dict()) == json.dumps(codex.to_dict())
 
 
+@pytest.mark.full
 def test_keys_given_are_ours(store_of: StoreOf) -> None:
     trace = store_of(developers(5))
     result = tracestat.evaluate_forecast(trace, split="developer", keys="tool, developer")
@@ -235,6 +238,7 @@ def test_one_session_cannot_be_split(store_of: StoreOf) -> None:
     result.chart().to_dict()
 
 
+@pytest.mark.full
 def test_one_developer_is_split_by_time_only(store_of: StoreOf) -> None:
     result = tracestat.evaluate_forecast(store_of(developers(1, sessions=5)))
     assert [(c.split, c.folds) for c in result.counts] == [("time", 1), ("developer", 0)]
@@ -253,6 +257,7 @@ def test_one_developer_is_split_by_time_only(store_of: StoreOf) -> None:
 
 
 @pytest.mark.parametrize("censored", [False, True])
+@pytest.mark.first_case
 def test_fewer_than_five_developers(store_of: StoreOf, censored: bool) -> None:
     result = tracestat.evaluate_forecast(store_of(developers(3, censored=censored)))
     time, developer = result.counts
@@ -266,6 +271,7 @@ def test_fewer_than_five_developers(store_of: StoreOf, censored: bool) -> None:
     assert judged.n - judged.n_pinball == developer.pinball_left_out
 
 
+@pytest.mark.full
 def test_a_synthetic_trace_is_marked(codex: ForecastEvaluation) -> None:
     assert codex.head.synthetic
     tables = tables_of(codex)

@@ -24,6 +24,7 @@ def first_path(trace: tracestat.Trace) -> ForecastEvaluation:
     return tracestat.evaluate_forecast(trace, split="time", keys=keys, where="provider = 'claude'")
 
 
+@pytest.mark.full
 def test_the_design_s_numbers_come_out(first_path: ForecastEvaluation) -> None:
     """They were made before the rules of the rows were final, so they agree to a point or two, not to the digit."""
     by_name = {m.name: m.landmarks[0] for m in first_path.methods}

@@ -84,6 +84,7 @@ def test_history_keys_may_be_the_one_path(sample: tracestat.Trace) -> None:
     assert provider.dependence is not None
 
 
+@pytest.mark.full
 def test_the_pool_is_the_one_of_the_fitted_trees(sample: tracestat.Trace) -> None:
     where = "provider = 'codex'"
     model, told = fitted_forecast(sample, where=where)

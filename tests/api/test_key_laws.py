@@ -113,6 +113,7 @@ def test_laws_are_those_of_fit(trace: Trace, made: dict[str, KeyLaws]) -> None:
 
 
 @pytest.mark.parametrize("unit", ["pause", "call"])
+@pytest.mark.first_case
 def test_point_masses_are_those_of_deadlines(trace: Trace, unit: Unit) -> None:
     some, where = 0, "tool = 'exec_command' OR tool = 'write_stdin' OR tool = 'Grep'"
     made = key_laws(trace, unit=unit, where=where, laws=False)
@@ -241,6 +242,7 @@ def test_the_same_question_has_the_same_answer(trace: Trace) -> None:
     assert key_laws(trace, **asked) == key_laws(trace, **asked)
 
 
+@pytest.mark.full
 def test_the_zone_of_the_machine_is_told_only_where_it_matters(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tzlocal.get_localzone_name", lambda: "Asia/Tokyo")
     tool = "tool = 'Grep'"

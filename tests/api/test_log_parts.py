@@ -143,6 +143,7 @@ def test_rows_that_take_no_part_are_not_asked(store_of: Make) -> None:
     assert calls_of(tracestat.summary(trace, rows="human")).limits == ()
 
 
+@pytest.mark.full
 def test_selection_and_keys_hold_here_too(limits: Any) -> None:
     some = calls_of(tracestat.summary(limits, where="asked_limit_seconds >= 600"))
     assert [limit.asked_limit_seconds for limit in some.limits] == [600, 900]
@@ -265,6 +266,7 @@ def test_waits_are_the_survival_curve_of_waits(waits: Any, store_of: Make) -> No
     assert (wait.median, wait.p90) == (group.quantiles["0.5"], group.quantiles["0.9"])
 
 
+@pytest.mark.full
 def test_waits_follow_keys_conditions_and_minimum(waits: Any) -> None:
     one = mode_of(calls_of(tracestat.summary(waits, where="developer = 'user_2'")), "default")
     assert (one.n_known, one.median.value, one.of_time.value, one.of_time.low) == (1, 30.0, 0.75, None)

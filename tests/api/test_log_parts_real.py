@@ -45,6 +45,7 @@ def limit_of(result: SummaryResult, provider: str, tool: str, seconds: float) ->
     return found
 
 
+@pytest.mark.full
 def test_the_limits_of_polls_and_of_bash_show(result: SummaryResult) -> None:
     poll, bash = limit_of(result, "codex", "write_stdin", 30), limit_of(result, "claude", "Bash", 120)
     assert (poll.n_asked, poll.n_ended, poll.n_unseen) == (141, 113, 0)

@@ -79,6 +79,7 @@ def figure(answer: Any, name: str, item: str | None = None, **key: Any) -> float
     return float(value)
 
 
+@pytest.mark.full
 def test_time_of_sessions_by_tracelabs_rules(steps: list[dict[str, Any]], answers: dict[str, Any]) -> None:
     last: dict[str, dt.datetime] = {}
     sums: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))

@@ -238,6 +238,7 @@ def test_copies_within_a_session_count_once(store_of: Make) -> None:
     promised(result)
 
 
+@pytest.mark.full
 def test_every_session_of_the_sample_keeps_its_promises(sample: tracestat.Trace) -> None:
     found = sample.sql('SELECT DISTINCT "user" AS d, session_id AS s FROM rounds ORDER BY s').rows()
     for developer, session in found[::5]:
@@ -248,6 +249,7 @@ def test_every_session_of_the_sample_keeps_its_promises(sample: tracestat.Trace)
         assert sum(total.seconds for total in result.totals) > 0.5 * result.session.span_seconds
 
 
+@pytest.mark.full
 def test_sessions_of_the_real_trace_keep_their_promises(real_trace: Any) -> None:
     with tracestat.open(real_trace) as trace:
         found = trace.sql('SELECT DISTINCT "user" AS d, session_id AS s FROM rounds ORDER BY s').rows()
@@ -264,6 +266,7 @@ wild = st.lists(st.tuples(calls, st.none() | moments, st.lists(moments, max_size
 
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(wild)
+@pytest.mark.full
 def test_no_order_of_stamps_breaks_a_promise(store_of: Make, rows: list[Any]) -> None:
     made = [
         round_(

@@ -193,6 +193,7 @@ def titles(made: DeadlinesResult) -> list[str]:
 
 
 @pytest.mark.parametrize("key", ["codex", HOSTILE, UNICODE, LONG, STEERING])
+@pytest.mark.first_case
 def test_tables_fit_80_columns_and_never_steer(key: str) -> None:
     shown = text(everything(key))
     # wide characters take two columns each, and are in the names only

@@ -84,6 +84,7 @@ def test_synthetic_stands_in_the_titles_of_panels(make: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.first_case
 def test_no_text_of_a_chart_can_open_a_tag(make: Any, kind: str, hostile: list[str]) -> None:
     assert "<script" not in draw(make(kind, hostile)).to_json()
     assert "</script" not in draw(make(kind, hostile)).to_json()
@@ -104,6 +105,7 @@ def test_the_reason_stands_in_the_empty_chart(make: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["hazard", "survival", "summary"])
+@pytest.mark.first_case
 def test_many_groups_are_cut_and_said(make: Any, kind: str) -> None:
     made = spec(make(kind, MANY))
     shown = 10 if kind == "summary" else 6
@@ -117,6 +119,7 @@ def sizes(made: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", ["hazard", "survival", "summary"])
+@pytest.mark.first_case
 def test_rows_sessions_and_developers_are_counted(make: Any, kind: str) -> None:
     text = " ".join(sizes(spec(make(kind, PAIR))))
     assert "471" in text
@@ -236,6 +239,7 @@ def test_survival_is_drawn_as_steps_with_marks_up_to_one(make: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["hazard", "survival", "summary"])
+@pytest.mark.first_case
 def test_charts_say_how_their_intervals_are_clustered(make: Any, kind: str) -> None:
     assert "95 % intervals clustered by developer" in words(spec(make(kind, PAIR)))
 
@@ -253,6 +257,7 @@ def test_groups_of_unlike_clustering_are_told_apart(make: Any) -> None:
     assert "bands: 95 % intervals clustered by developer (claude), session (codex)" in text
 
 
+@pytest.mark.full
 def test_the_caption_says_which_fit_is_drawn(make: Any, group: Any) -> None:
     assert "dashed: the fitted power law on its range, with deadlines cut; grey" in words(spec(make("hazard", PAIR)))
     base = make("hazard", [])
@@ -262,6 +267,7 @@ def test_the_caption_says_which_fit_is_drawn(make: Any, group: Any) -> None:
     assert "cut where they are known" in words(spec(HazardResult(base.head, (bare, shown))))
 
 
+@pytest.mark.full
 def test_no_legend_lies_on_the_data(make: Any) -> None:
     for kind in KINDS:
         orients = {node["legend"].get("orient", "right") for node in walk(spec(make(kind, PAIR))) if node.get("legend")}

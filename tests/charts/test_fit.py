@@ -131,6 +131,7 @@ def test_a_law_that_could_not_be_fitted_has_no_numbers() -> None:
 
 @pytest.mark.parametrize("label", [HOSTILE, "claude"])
 @pytest.mark.parametrize("synthetic", [True, False])
+@pytest.mark.first_case
 def test_the_chart_says_what_it_is_and_holds_no_tag(label: str, synthetic: bool) -> None:
     text = json.dumps(draw(result(group(label), synthetic=synthetic)).to_dict())
     assert "quantile of the law" in text

@@ -116,6 +116,7 @@ def test_tables_without_groups() -> None:
 
 
 @pytest.mark.parametrize("names", [["claude"], ["claude", "codex"], [HOSTILE, UNICODE, LONG, STEERING, ""]])
+@pytest.mark.first_case
 def test_chart_is_valid_and_says_what_it_is(names: list[str]) -> None:
     drawn = spec(result(names, synthetic=True))
     text = json.dumps(drawn, ensure_ascii=False)

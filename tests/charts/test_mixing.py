@@ -110,6 +110,7 @@ def test_without_intervals_no_bands(group: Any) -> None:
 
 
 @pytest.mark.parametrize("names", [["claude", "codex"], [HOSTILE, UNICODE, LONG, STEERING, ""], ["x"] * 7])
+@pytest.mark.first_case
 def test_the_chart_is_valid_safe_and_on_the_page(names: list[str]) -> None:
     result = HazardResult(head("hazard", synthetic=True), tuple(hazard_group({"provider": name}) for name in names))
     made = spec(result)

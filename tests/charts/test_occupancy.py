@@ -150,6 +150,7 @@ def test_without_estimates_it_says_why() -> None:
     assert "no sessions are left" in json.dumps(draw_occupancy(result([])).to_dict())
 
 
+@pytest.mark.full
 def test_the_chart_has_a_panel_for_tools_and_one_for_all() -> None:
     spec = draw_occupancy(result(["claude", "codex"])).to_dict()
     titles = [panel["title"]["text"] for panel in spec["concat"]]

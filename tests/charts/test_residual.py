@@ -170,6 +170,7 @@ def test_a_median_of_zero_has_no_place_on_a_log_axis() -> None:
     assert [row["x"] for row in rows] == [4]
 
 
+@pytest.mark.full
 def test_the_largest_four_are_drawn() -> None:
     made = draw(result(*(group(1_000 + i, tool=f"tool_{i}", rows="tool") for i in range(9)))).to_dict()
     assert any("the 4 groups with most rows, of 9" in line.replace("\u00a0", " ") for line in made["title"]["subtitle"])

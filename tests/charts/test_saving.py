@@ -32,6 +32,7 @@ def test_every_kind_of_file(chart: Any, tmp_path: Path, ending: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.first_case
 def test_every_chart_renders(make: Any, kind: str, hostile: list[str], tmp_path: Path) -> None:
     path = tmp_path / "chart.svg"
     save(draw(make(kind, hostile)), str(path))

@@ -30,6 +30,7 @@ def answer(request: pytest.FixtureRequest, sample: Any) -> Any:
     return tracestat.summary_section(sample, request.param)
 
 
+@pytest.mark.first_case
 def test_tables_fit_and_say_what_they_are(answer: Any) -> None:
     text = to_text(tables_of(answer))
     assert max(map(len, text.splitlines())) <= 80
@@ -48,6 +49,7 @@ def test_top_cuts_groups_and_says_so(answer: Any) -> None:
         tables_of(answer, top=0)
 
 
+@pytest.mark.first_case
 def test_chart_says_what_it_is(answer: Any) -> None:
     spec = answer.chart().to_dict()
     title = spec["title"]
@@ -139,6 +141,7 @@ def test_one_tiny_session(store_of: Any) -> None:
         assert answer.to_frame()["low"].is_null().all()
 
 
+@pytest.mark.full
 def test_a_trace_without_a_fresh_token_is_drawn(store_of: Any) -> None:
     trace = store_of([round_("a", i, [call(f"x{i}", 10 * i, 10 * i + 1)], text=10 * i) for i in range(9)])
     result = tracestat.summary_section(trace, "cache")

@@ -105,6 +105,7 @@ def test_html_is_escaped(make: Any, kind: str, hostile: list[str]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["hazard", "summary", "survival"])
+@pytest.mark.first_case
 def test_long_tables_are_cut_with_a_line_that_says_how_to_see_all(make: Any, kind: str) -> None:
     result = make(kind, MANY)
     total = len(result.groups)

@@ -10,6 +10,7 @@ import pytest
 from tests.cli.conftest import Run
 
 
+@pytest.mark.full
 def test_tables_say_what_is_known_of_ends_between_polls(run: Run) -> None:
     ran = run("hazard", "--unit", "command", "--where", "provider = 'codex'")
     assert ran.code == 0
@@ -24,6 +25,7 @@ def test_tables_say_what_is_known_of_ends_between_polls(run: Run) -> None:
 
 
 @pytest.mark.parametrize("ending", ["csv", "svg"])
+@pytest.mark.first_case
 def test_files(run: Run, tmp_path: Path, ending: str) -> None:
     out = tmp_path / f"commands.{ending}"
     option = "--chart" if ending == "svg" else "-o"
@@ -33,6 +35,7 @@ def test_files(run: Run, tmp_path: Path, ending: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["survival", "residual", "summary"])
+@pytest.mark.first_case
 def test_other_commands_say_in_which_direction_they_err(run: Run, command: str) -> None:
     words = " ".join(run(command, "--unit", "command").out.split())
     assert "ended between two polls, and are timed at the later one:" in words

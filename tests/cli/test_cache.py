@@ -37,6 +37,7 @@ def test_reading_a_trace_puts_one_store_into_the_cache(run: Run, trace: Path) ->
     assert len(json.loads(run("cache", "list", "--json").out)["files"]) == 1
 
 
+@pytest.mark.full
 def test_clear_removes_what_it_lists_and_leaves_the_trace(run: Run, trace: Path, tmp_path: Path) -> None:
     run("keys", trace)
     listed = json.loads(run("cache", "list", "--json").out)["files"]

@@ -42,6 +42,7 @@ def test_files_hold_a_row_per_atom(run: Run, tmp_path: Path, ending: str) -> Non
     assert {"mass", "mass_low", "share_high", "label", "mode", "synthetic"} <= set(frame.columns)
 
 
+@pytest.mark.full
 def test_chart(run: Run, tmp_path: Path) -> None:
     assert run("deadlines", "--chart", tmp_path / "d.svg", "--quiet").code == 0
     drawn = (tmp_path / "d.svg").read_text()

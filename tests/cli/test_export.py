@@ -71,6 +71,7 @@ def test_table_counts_what_was_written(run: Run, trace: Path, tmp_path: Path) ->
     assert ran.err == ""
 
 
+@pytest.mark.full
 def test_without_a_trace_the_sample_is_written_and_said_to_be_synthetic(run: Run, tmp_path: Path) -> None:
     ran = run("export", "tracelab", "-o", tmp_path / "out.jsonl")
     assert ran.code == 0

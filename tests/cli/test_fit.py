@@ -19,6 +19,7 @@ def test_tables_fit_80_columns_and_say_what_holds_means(run: Run) -> None:
     assert "best" in text
 
 
+@pytest.mark.full
 def test_many_groups_have_one_line_each(run: Run) -> None:
     ran = run("fit", "--quiet", "--by", "tool_class")
     assert ran.code == 0

@@ -45,6 +45,7 @@ def test_json_is_the_same_twice(run: Run) -> None:
     assert {m["split"] for m in document["methods"]} == {"time"}
 
 
+@pytest.mark.full
 def test_csv_and_chart(run: Run, tmp_path: Path) -> None:
     chart = tmp_path / "e.svg"
     assert run("forecast", "evaluate", *FEW, "-o", tmp_path / "e.csv", "--chart", chart).code == 0

@@ -99,6 +99,7 @@ def test_the_sample_end_to_end(run: Run, tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.full
 def test_without_keys_the_weights_of_the_pool_are_told(run: Run, trace: Path, tmp_path: Path) -> None:
     ran = fit(run, trace, "-o", tmp_path / "m.parquet", "--chart", tmp_path / "m.html", "--quiet")
     assert max(map(len, ran.out.splitlines())) <= 80

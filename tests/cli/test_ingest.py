@@ -39,6 +39,7 @@ def test_table_shows_the_sources(run: Run, trace: Path, tmp_path: Path) -> None:
     assert "already held all of it" in again.out
 
 
+@pytest.mark.full
 def test_rejects_are_counted_and_are_no_failure(run: Run, trace: Path, tmp_path: Path) -> None:
     with trace.open("a", encoding="utf-8") as file:
         file.write('{"broken\n')
@@ -76,6 +77,7 @@ def test_unwritable_store_is_one_line(run: Run, trace: Path, tmp_path: Path) -> 
         assert "internal error" not in ran.err
 
 
+@pytest.mark.full
 def test_union_of_two_sources(run: Run, trace: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.jsonl"
     run("synth", "-o", other, "--sessions", "4", "--seed", "2", "--quiet")

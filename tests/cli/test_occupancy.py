@@ -31,6 +31,7 @@ def test_tables_and_files(run: Run, tmp_path: Path) -> None:
     assert "SYNTHETIC: Tokens held by paused caches" in (tmp_path / "o.svg").read_text()
 
 
+@pytest.mark.full
 def test_json_is_one_document(run: Run) -> None:
     options = ("--agents", "3", "--by", "none", "--human-gap", "cap:60", "--scale-context", "32768")
     ran = run("occupancy", *options, "--json", "--quiet")

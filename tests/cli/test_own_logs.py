@@ -53,6 +53,7 @@ def test_bare_tracestat_says_what_is_there_and_what_to_run(run: Run, home: Path)
 
 
 @pytest.mark.parametrize("command", ["keys", "calls", "summary", "survival", "hazard"])
+@pytest.mark.first_case
 def test_three_sessions_of_ones_own_are_answered(run: Run, home: Path, command: str) -> None:
     logs(home)
     ran = run(command, "--mine")
@@ -88,6 +89,7 @@ def test_mine_without_logs_is_one_line(run: Run, home: Path) -> None:
     assert "name a TRACE instead of --mine" in ran.err
 
 
+@pytest.mark.full
 def test_true_names_are_for_the_screen_unless_asked_for(run: Run, home: Path) -> None:
     (home / "own.jsonl").write_bytes(own_call(0) + result(0, 1).replace(b"toolu_s1_0", b"toolu_own"))
     store = home / "own.duckdb"
@@ -108,6 +110,7 @@ def test_true_names_are_for_the_screen_unless_asked_for(run: Run, home: Path) ->
     assert b"deploy-it" not in store.read_bytes()
 
 
+@pytest.mark.full
 def test_names_stay_right_when_numbers_move(run: Run, home: Path) -> None:
     (home / "own.jsonl").write_bytes(own_call(100) + result(0, 101).replace(b"toolu_s1_0", b"toolu_own"))
     store = home / "own.duckdb"
@@ -123,6 +126,7 @@ def test_names_stay_right_when_numbers_move(run: Run, home: Path) -> None:
     assert "sooner-it" not in run("calls", store).out
 
 
+@pytest.mark.full
 def test_a_plain_table_with_a_mapping(run: Run, home: Path) -> None:
     (home / "t.csv").write_text(TABLE)
     ran = run("ingest", home / "t.csv", "--map", MAP, "--keep-map", home / "m.toml", "-o", home / "a.duckdb")

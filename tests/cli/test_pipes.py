@@ -32,6 +32,7 @@ def test_reader_that_leaves_early_causes_no_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.full
 def test_full_disk_under_stdout_is_one_line(shell: Run) -> None:
     with Path("/dev/full").open("wb") as full:
         ran = shell("keys", "--quiet", stdout=full)
@@ -78,6 +79,7 @@ def test_interrupt_ends_with_130(tmp_path: Path) -> None:
     assert not (tmp_path / "a.jsonl").exists()
 
 
+@pytest.mark.full
 def test_closed_streams_are_no_error(tmp_path: Path) -> None:
     script = f'exec "{sys.executable}" -m tracestat keys -o "{tmp_path / "a.csv"}" >&- 2>&-'
     assert subprocess.run(["sh", "-c", script], check=False).returncode == 0
@@ -89,6 +91,7 @@ def test_module_and_exit_code(shell: Run) -> None:
     assert shell("hazrd").code == 2
 
 
+@pytest.mark.full
 def test_ascii_locale_does_not_break_the_tables(shell: Run) -> None:
     ran = shell("keys", "--quiet", env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"})
     assert (ran.code, ran.err) == (0, "")

@@ -32,6 +32,7 @@ def answer(run: Run, *arguments: str | Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("command", READING)
+@pytest.mark.first_case
 def test_command_prints_tables_that_fit_80_columns_and_say_they_are_synthetic(run: Run, command: str) -> None:
     ran = run(command)
     assert ran.code == 0
@@ -42,6 +43,7 @@ def test_command_prints_tables_that_fit_80_columns_and_say_they_are_synthetic(ru
 
 
 @pytest.mark.parametrize("command", READING)
+@pytest.mark.first_case
 def test_json_is_one_document_and_all_of_stdout(run: Run, command: str) -> None:
     ran = run(command, "--json")
     document = json.loads(ran.out)
@@ -51,11 +53,13 @@ def test_json_is_one_document_and_all_of_stdout(run: Run, command: str) -> None:
 
 
 @pytest.mark.parametrize("command", READING)
+@pytest.mark.first_case
 def test_quiet_says_nothing_on_stderr(run: Run, command: str) -> None:
     assert run(command, "--quiet").err == ""
 
 
 @pytest.mark.parametrize("command", READING)
+@pytest.mark.first_case
 def test_answers_are_reproducible_to_the_byte(run: Run, command: str) -> None:
     first = run(command, "--json", "--quiet")
     assert first.out == run(command, "--json", "--quiet").out
@@ -68,6 +72,7 @@ def test_seed_is_stated_and_draws_anew(run: Run) -> None:
 
 
 @pytest.mark.parametrize("command", ESTIMATES)
+@pytest.mark.first_case
 def test_by_chooses_the_groups(run: Run, command: str) -> None:
     document = answer(run, command, "--by", "tool_class,provider", "--unit", "pause")
     assert document["by"] == ["tool_class", "provider"]
@@ -79,6 +84,7 @@ def test_by_chooses_the_groups(run: Run, command: str) -> None:
 
 
 @pytest.mark.parametrize("command", ESTIMATES)
+@pytest.mark.first_case
 def test_where_leaves_rows_out_and_is_stated(run: Run, command: str) -> None:
     everything = answer(run, command, "--unit", "pause")
     document = answer(run, command, "--unit", "pause", "--where", "provider = 'codex' AND n_calls = 1")
@@ -89,6 +95,7 @@ def test_where_leaves_rows_out_and_is_stated(run: Run, command: str) -> None:
     assert 0 < group["n"] < whole["n"]
 
 
+@pytest.mark.full
 def test_since_and_until_part_the_rows_at_a_moment_in_the_zone(run: Run) -> None:
     [longest] = answer(run, "calls", "--longest", "1")["calls"]
     moment = dt.datetime.fromisoformat(longest["started_at"]) + dt.timedelta(seconds=1)
@@ -107,11 +114,13 @@ def test_since_and_until_part_the_rows_at_a_moment_in_the_zone(run: Run) -> None
 
 
 @pytest.mark.parametrize("unit", ["call", "pause", "command"])
+@pytest.mark.first_case
 def test_unit(run: Run, unit: str) -> None:
     for command in READING:
         assert answer(run, command, "--unit", unit)["unit"] == unit
 
 
+@pytest.mark.full
 def test_default_units(run: Run) -> None:
     assert answer(run, "survival")["unit"] == answer(run, "hazard")["unit"] == answer(run, "keys")["unit"] == "pause"
     assert answer(run, "calls")["unit"] == "call"
@@ -142,6 +151,7 @@ def test_min_n_keeps_the_group_and_drops_the_estimate(run: Run) -> None:
 
 
 @pytest.mark.parametrize("command", ESTIMATES)
+@pytest.mark.first_case
 def test_sort_and_top_choose_what_the_table_shows(run: Run, command: str) -> None:
     ran = run(command, "--by", "tool", "--unit", "pause", "--top", "1", "--sort", "name", "--quiet")
     assert ran.code == 0
@@ -159,6 +169,7 @@ def test_definition(run: Run) -> None:
     assert run("summary", "--definition", "tracelab", "--quiet").code == 0
 
 
+@pytest.mark.full
 def test_options_of_hazard(run: Run) -> None:
     document = answer(run, "hazard", "--bins", "6", "--from", "0.5", "--cut-at", "30")
     for group in document["groups"]:
@@ -198,6 +209,7 @@ def test_own_classes(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", READING)
 @pytest.mark.parametrize("ending", ["parquet", "csv", "json"])
+@pytest.mark.first_case
 def test_numbers_go_to_a_file(run: Run, tmp_path: Path, command: str, ending: str) -> None:
     file = tmp_path / f"numbers.{ending}"
     ran = run(command, "-o", file)
@@ -214,6 +226,7 @@ def test_numbers_go_to_a_file(run: Run, tmp_path: Path, command: str, ending: st
 
 
 @pytest.mark.parametrize("command", READING)
+@pytest.mark.first_case
 def test_chart_goes_to_a_file(run: Run, tmp_path: Path, command: str) -> None:
     ran = run(command, "--chart", tmp_path / "drawn.svg")
     assert ran.code == 0
@@ -224,6 +237,7 @@ def test_chart_goes_to_a_file(run: Run, tmp_path: Path, command: str) -> None:
 
 
 @pytest.mark.parametrize(("ending", "magic"), [("html", b"<"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
+@pytest.mark.first_case
 def test_chart_formats(run: Run, tmp_path: Path, ending: str, magic: bytes) -> None:
     assert run("survival", "--chart", tmp_path / f"a.{ending}", "--quiet").code == 0
     assert (tmp_path / f"a.{ending}").read_bytes().startswith(magic)
@@ -231,6 +245,7 @@ def test_chart_formats(run: Run, tmp_path: Path, ending: str, magic: bytes) -> N
 
 
 @pytest.mark.parametrize("command", ESTIMATES)
+@pytest.mark.first_case
 def test_no_rows_left_is_an_answer(run: Run, command: str, tmp_path: Path) -> None:
     document = answer(run, command, "--where", "tool = 'no such tool'")
     assert sum(group["n"] for group in document["groups"]) == 0
@@ -280,6 +295,7 @@ def test_error_is_one_line_with_its_exit_code(
     assert str(tmp_path) not in ran.err
 
 
+@pytest.mark.full
 def test_trace_with_quotes_and_semicolons_in_its_path(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / 'it\'s; DROP TABLE "rounds" --'
     folder.mkdir()

@@ -11,6 +11,7 @@ from tests.cli.conftest import Run
 
 
 @pytest.mark.parametrize("section", ["sessions", "cache", "commands"])
+@pytest.mark.first_case
 def test_tables_json_and_files(run: Run, tmp_path: Path, section: str) -> None:
     out, chart = tmp_path / "numbers.csv", tmp_path / "chart.svg"
     drawn = ["--chart", chart] if section == "sessions" else []

@@ -5,6 +5,8 @@ import hashlib
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Run
 
 
@@ -25,6 +27,7 @@ def test_document_lists_both_files(run: Run, tmp_path: Path) -> None:
     assert truth["generator"]["developers"] == 2
 
 
+@pytest.mark.full
 def test_fingerprint_is_that_of_the_store_made_of_it(run: Run, tmp_path: Path) -> None:
     made = json.loads(run("synth", "-o", tmp_path / "a.jsonl", "--sessions", "3", "--json").out)
     read = json.loads(run("ingest", tmp_path / "a.jsonl", "-o", tmp_path / "a.duckdb", "--json").out)

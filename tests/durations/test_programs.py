@@ -119,6 +119,7 @@ def test_filters_choose_programs_by_their_first_round(store_of: Make) -> None:
 
 
 @pytest.mark.parametrize("key", PROGRAM_KEYS)
+@pytest.mark.first_case
 def test_every_key_of_programs_groups(store_of: Make, key: str) -> None:
     trace = store_of([turn("a", 0, 0, asked=True), turn("b", 0, 50, asked=True)])
     selection = select_programs(trace, by=key, tz="UTC")

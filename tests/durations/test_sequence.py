@@ -355,12 +355,14 @@ _NAMES = [f"s{n}" for n in range(12)]
 
 @_EXAMPLES
 @given(sessions=st.tuples(*map(_any_session, _NAMES)))
+@pytest.mark.full
 def test_any_rows_give_each_step_once_and_no_negative_part(kept: Path, sessions: tuple[list[Row], ...]) -> None:
     _checked(kept, [row for session in sessions for row in session])
 
 
 @_EXAMPLES
 @given(sessions=st.tuples(*map(_coherent_session, _NAMES)))
+@pytest.mark.full
 def test_parts_add_up_from_the_last_output_to_the_next_submission(kept: Path, sessions: tuple[list[Row], ...]) -> None:
     frame = _checked(kept, [row for session in sessions for row in session])
     gap = (pl.col("submitted_at").shift(-1).over("session_pk") - pl.col("last_output")).dt.total_microseconds() / 1e6

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 
 import tracestat
 from tests.conftest import corpus_path
@@ -158,6 +159,7 @@ def test_no_agents_no_links(store_of: Make) -> None:
     assert {"session_pk", "parent_session_pk", "parent_place", "link"} <= set(found.columns)
 
 
+@pytest.mark.full
 def test_raw_logs_agree_with_the_timeline(tmp_path: Path) -> None:
     with tarfile.open(corpus_path("raw_claude_code.tar.gz")) as archive:
         archive.extractall(tmp_path, members=[one for one in archive if "dev_06ab54/" in one.name], filter="data")

@@ -234,6 +234,7 @@ def test_sweep(store_of: Store) -> None:
         ([100_000, 200_000, 50_000, 60_000, 70_000, 80_000, 150_000], 1),
     ],
 )
+@pytest.mark.first_case
 def test_compaction(store_of: Store, sizes: list[int], compactions: int) -> None:
     rows = [
         round_("s", index, text=10 * index + 1, events=[message(10 * index)], **USER, **tokens(size, 0, 1))

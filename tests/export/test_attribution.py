@@ -65,6 +65,7 @@ def beside(path: Path, licence: str | None, whom: str) -> Path:
     )
 
 
+@pytest.mark.full
 def test_a_release_is_known_by_its_digest(
     tmp_path: Path, source: Callable[[str], Path], release: Callable[..., None]
 ) -> None:
@@ -108,6 +109,7 @@ def test_of_a_mixture_no_licence_is_claimed(
     assert ", CC-BY-4.0; for the rest the source states no licence" in found.attribution
 
 
+@pytest.mark.full
 def test_another_source_is_unknown_and_nothing_is_guessed(tmp_path: Path, source: Callable[[str], Path]) -> None:
     found = about(tmp_path, source("a"))
     assert (found.licence, found.attribution) == (None, UNKNOWN)
@@ -126,6 +128,7 @@ def test_a_synthetic_trace_is_no_evidence_and_says_so(tmp_path: Path, source: Ca
         assert "no evidence" in found.attribution
 
 
+@pytest.mark.full
 def test_the_callers_words_come_first(
     tmp_path: Path, source: Callable[[str], Path], release: Callable[..., None]
 ) -> None:
@@ -146,6 +149,7 @@ def test_what_is_not_one_line_is_refused(option: str, text: str) -> None:
 # ---- what stands beside a source
 
 
+@pytest.mark.full
 def test_what_an_export_said_of_a_source_is_carried_on(tmp_path: Path, source: Callable[[str], Path]) -> None:
     path = source("a")
     beside(path, "CC-BY-4.0", "the Zürich group")
@@ -198,6 +202,7 @@ def test_what_is_said_of_other_content_is_not_taken(tmp_path: Path, source: Call
     ],
     ids=lambda change: str(change)[:30],
 )
+@pytest.mark.first_case
 def test_what_is_damaged_is_not_taken(tmp_path: Path, source: Callable[[str], Path], change: dict[str, object]) -> None:
     path = source("a")
     place = beside(path, "CC-BY-4.0", "the Zürich group")

@@ -262,6 +262,7 @@ def test_a_file_of_many_keys_is_still_a_file_of_hardware(document: dict[str, Any
         load_hardware(tmp_path / "c.toml")
 
 
+@pytest.mark.full
 def test_equal_input_gives_equal_bytes_in_another_process(
     small: Path, made: tuple[Constants, Path], tmp_path: Path
 ) -> None:
@@ -433,6 +434,7 @@ BROKEN: list[tuple[str, Change, str]] = [
 
 
 @pytest.mark.parametrize(("change", "said"), [case[1:] for case in BROKEN], ids=[case[0] for case in BROKEN])
+@pytest.mark.first_case
 def test_a_broken_file_is_refused_in_a_line(
     document: dict[str, Any], tmp_path: Path, change: Change, said: str
 ) -> None:
@@ -535,6 +537,7 @@ def test_choices_that_are_none(options: dict[str, Any], said: str, small: Path, 
         tracestat.export_constants(None, tmp_path / "c.toml")
 
 
+@pytest.mark.full
 def test_a_forecast_belongs_to_its_trace(small: Path, tmp_path: Path) -> None:
     trace = tracestat.open(small)
     model = tracestat.fit_forecast(trace, keys="tool_class")
@@ -559,6 +562,7 @@ def test_a_forecast_belongs_to_its_trace(small: Path, tmp_path: Path) -> None:
         tracestat.export_constants(None, tmp_path / "c.json", forecast=tmp_path / "own.parquet")
 
 
+@pytest.mark.full
 def test_small_and_empty_traces(tmp_path: Path) -> None:
     one = write(tmp_path / "one.jsonl", [round_("s", i, [call(f"c{i}", 1, 2)], text=0.5) for i in range(3)])
     none = write(tmp_path / "none.jsonl", [round_("s", 0, [], text=0.5)])
@@ -575,6 +579,7 @@ def test_small_and_empty_traces(tmp_path: Path) -> None:
         assert wrong("constants", json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))) == []
 
 
+@pytest.mark.full
 def test_the_command_says_what_a_return_is_worth(
     small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

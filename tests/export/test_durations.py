@@ -237,6 +237,7 @@ def test_command_refuses(run: Run, source: Path, tmp_path: Path, arguments: tupl
     assert not (tmp_path / "d.parquet").exists()
 
 
+@pytest.mark.full
 def test_medians_of_tools_of_the_real_trace_are_those_of_survival(
     run: Run,  # noqa: F811
     real_trace: Path,

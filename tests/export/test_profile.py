@@ -213,6 +213,7 @@ def test_sample_has_no_ids_and_no_names_of_developers(sample_profile: Path) -> N
     assert {key["key"]["developer"] for key in json.loads(text)["keys"]} == {None}
 
 
+@pytest.mark.full
 def test_keys_agree_with_the_commands(sample_profile: Path) -> None:
     keys = [key for key in json.loads(sample_profile.read_text(encoding="utf-8"))["keys"] if key["level"] == "tool"]
     of = {(key["key"]["provider"], key["key"]["tool"]): key for key in keys}
@@ -251,6 +252,7 @@ def test_commands_end_to_end_and_the_same_trace_gives_the_same_bytes(
     assert all(row["reason"] for row in document["compared"] if row["ratio"] is None)
 
 
+@pytest.mark.full
 def test_nothing_left_is_an_answer_and_wrong_requests_are_one_line(tmp_path: Path) -> None:
     trace = tracestat.open()
     made = tracestat.export_profile(trace, tmp_path / "none.json", where="provider = 'nobody'")

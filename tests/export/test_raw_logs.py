@@ -31,6 +31,7 @@ KNOWN = {
 @pytest.mark.parametrize(
     "name", [pytest.param("raw_claude_code.tar.gz", marks=pytest.mark.full), "raw_codex.tar.gz", "kvcache_tester"]
 )
+@pytest.mark.first_case
 def test_a_store_of_logs_comes_back(name: str, tmp_path: Path) -> None:
     source = corpus_path(name)
     if source.is_file():

@@ -60,6 +60,7 @@ def sample() -> Iterator[Trace]:
 
 
 @OF_FORMAT
+@pytest.mark.first_case
 def test_the_sample_comes_back(form: Format, sample: Trace, tmp_path: Path) -> None:
     # the formats that spell out every block of every prompt are large: a developer of the sample is enough for them
     where = "developer = 'user_e5c5af9e'" if form.block else None

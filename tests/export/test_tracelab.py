@@ -47,6 +47,7 @@ def test_rows_of_tracelab_are_written_as_they_were(released: Path, tmp_path: Pat
     assert_equal(tmp_path / "a.duckdb", back)
 
 
+@pytest.mark.full
 def test_keys_that_a_release_leaves_out_stay_out(tmp_path: Path) -> None:
     rows = sample()
     del rows[1]["store"]
@@ -73,6 +74,7 @@ def test_keys_that_a_release_leaves_out_stay_out(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.full
 def test_a_release_in_another_form_gives_the_same_rows(tmp_path: Path) -> None:
     ingest([write(tmp_path / "a.jsonl", sample())], tmp_path / "a.duckdb")
     ingest([tracelab_database(tmp_path / "release.duckdb", sample())], tmp_path / "b.duckdb")
@@ -249,6 +251,7 @@ def test_rows_without_the_extra_keys_are_still_what_tracelab_implies(tmp_path: P
     assert found == [("emission", None, None)] * 2 + [("emission", 10.0, None), ("emission", None, None)]
 
 
+@pytest.mark.full
 def test_several_sources_are_written_in_the_order_of_the_store(tmp_path: Path) -> None:
     write(tmp_path / "one.jsonl", sample())
     write(tmp_path / "two.jsonl", [round_("later", i, [call(f"x{i}", 1, 2)], text=0.5) for i in range(3)])
@@ -259,6 +262,7 @@ def test_several_sources_are_written_in_the_order_of_the_store(tmp_path: Path) -
     assert rows[:3] == ["round_later_0", "round_later_1", "round_later_2"]
 
 
+@pytest.mark.full
 def test_parts_of_the_store_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tracelab, "_ROUNDS", 7)
     rows = [round_("s", i, [call(f"c{i}", i, i + 1)], text=i, events=[event("text", i)]) for i in range(50)]
@@ -273,6 +277,7 @@ def test_parts_of_the_store_follow_each_other(tmp_path: Path, monkeypatch: pytes
     assert_equal(store, there_and_back(store))
 
 
+@pytest.mark.full
 def test_what_was_rejected_is_left_out_and_the_rest_closes_up(tmp_path: Path) -> None:
     rows = sample()
     rows[0]["timing_events"].insert(1, {"event_type": "text"})
@@ -287,6 +292,7 @@ def test_what_was_rejected_is_left_out_and_the_rest_closes_up(tmp_path: Path) ->
     assert_equal(clean, there_and_back(ingested))
 
 
+@pytest.mark.full
 def test_synthetic_rows_stay_marked(tmp_path: Path) -> None:
     with tracestat.open() as trace:
         tracestat.export_tracelab(trace, tmp_path / "a.jsonl")
@@ -295,6 +301,7 @@ def test_synthetic_rows_stay_marked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz", ".jsonl.zst"])
+@pytest.mark.first_case
 def test_equal_stores_give_equal_files(tmp_path: Path, ending: str) -> None:
     store = tmp_path / "a.duckdb"
     ingest([write(tmp_path / "a.jsonl", sample())], store)
@@ -305,6 +312,7 @@ def test_equal_stores_give_equal_files(tmp_path: Path, ending: str) -> None:
     assert (tmp_path / f"again{ending}").read_bytes() == (tmp_path / f"a-written{ending}").read_bytes()
 
 
+@pytest.mark.full
 def test_a_builder_that_infers_types_reads_it(tmp_path: Path) -> None:
     """TraceLab makes its DuckDB so: one inferring pass, then the lists taken apart."""
     calls = [call_row(0, 0, **RAW, asked_limit_seconds=2.5), call_row(1, 0, start_kind=None, job_ended_at=LATER)]

@@ -97,6 +97,7 @@ def test_interrupt_is_130_and_leaves_nothing(base: str, tmp_path: Path, monkeypa
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.full
 def test_help_states_the_default_release_and_loads_no_network(tmp_path: Path) -> None:
     program = (
         "import sys\n"

@@ -79,6 +79,7 @@ def places(some: PauseRows) -> list[Rows]:
 
 
 @pytest.mark.parametrize(("block", "most"), [(4096, 1 << 62), (7, 1 << 62), (64, 100)])
+@pytest.mark.first_case
 def test_many_are_answered_as_one_by_one(block: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_pool, "_MOST_CODE", most)
     some = strange_rows()

@@ -115,6 +115,7 @@ def test_every_sum_by_brute_force() -> None:
 
 @settings(deadline=None, max_examples=8)
 @drawn(st.permutations(range(60)))
+@pytest.mark.full
 def test_the_order_of_rows_does_not_matter(order: list[int]) -> None:
     rows, forecasts = some_rows(3, 60), some_forecasts(60)
     mixed = np.array(order)

@@ -78,6 +78,7 @@ def with_planted(trace: Trace) -> pl.DataFrame:
     [(known_at_start, set()), (with_planted, {"last_returned_tool", "own_band"})],
     ids=["what forecasts stand on", "planted leaks"],
 )
+@pytest.mark.first_case
 def test_the_future_changes_nothing(
     store_of: Callable[..., Trace], known: Callable[[Trace], pl.DataFrame], expected: set[str]
 ) -> None:

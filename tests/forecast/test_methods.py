@@ -117,6 +117,7 @@ def test_the_rule_of_a_hundred_is_global_or_tool(part: Part, made: dict[str, For
     assert at_rows(made["continuum-paper"]) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.full
 def test_trees_at_each_depth(part: Part, made: dict[str, Forecast]) -> None:
     for number, path in enumerate(PATHS):
         tree = fit_tree(part.train, path, GRID)
@@ -164,6 +165,7 @@ def test_points(part: Part, made: dict[str, Forecast]) -> None:
     assert [f.at([0], 25.0)[0] for f in points] == [max(mean[0], 25), max(moving[0], 25), 50]
 
 
+@pytest.mark.full
 def test_order_of_rows_is_irrelevant(part: Part, made: dict[str, Forecast]) -> None:
     rng = np.random.default_rng(0)
     order, tested = rng.permutation(part.train.size), rng.permutation(part.test.size)

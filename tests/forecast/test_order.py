@@ -241,6 +241,7 @@ def lives(curves: Curves, place: NDArray[np.intp], seed: int) -> PauseRows:
 
 
 @pytest.mark.parametrize("clock", CLOCKS)
+@pytest.mark.first_case
 def test_one_falling_hazard_makes_lru_the_best_order(clock: Clock) -> None:
     # hazard 1/2 up to 1 s, then 1/(2 t): it never rises, so who has waited longer waits longer
     curves = Curves(Grid(np.array([0.0, 1, 1e6])), np.array([[0, -0.5, -0.5 - 0.5 * np.log(1e6)]]), 0.5)
@@ -299,6 +300,7 @@ def outlives(x: Array, y: Array) -> Array:
 
 
 @pytest.mark.parametrize(("window", "least"), [(60.0, 0.08), (3600.0, 0.005)])
+@pytest.mark.first_case
 def test_two_scales_gain_what_quadrature_says(window: float, least: float) -> None:
     """S = 1/(1 + t/c) with c = 1 and 1,000: at age a the rest has scale c + a, and ln(1 + age/c) is uniform.
 

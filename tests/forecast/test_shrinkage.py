@@ -87,6 +87,7 @@ def test_shared_bins_give_the_fit_of_all_bins(seed: int, effective: bool) -> Non
     assert len(tree.shrinkage.kappas) == (4 if effective else 3)
 
 
+@pytest.mark.full
 def test_a_fit_on_a_grid_is_that_of_all_bins(monkeypatch: pytest.MonkeyPatch) -> None:
     """All levels on the grid of `tracestat.forecast.rising` against none."""
     rng = np.random.default_rng(8)

@@ -59,6 +59,7 @@ def check(source: Path, folder: Path) -> None:
 
 @settings(max_examples=10, deadline=None)
 @given(damaged(CONTENT))
+@pytest.mark.full
 def test_json_lines(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     folder = tmp_path_factory.mktemp("any")
     (folder / "source").write_bytes(content)

@@ -22,6 +22,7 @@ from tracestat.ingest.build import StoreWriter, remove_leftovers
 from tracestat.store import open_store
 
 
+@pytest.mark.full
 def test_a_killed_build_leaves_the_old_store(tmp_path: Path) -> None:
     _, out = ingested(tmp_path, lines(sample()))
     before = out.read_bytes()
@@ -57,6 +58,7 @@ class BoomError(Exception):
 
 @pytest.mark.parametrize("where", ["derive", "_replace", "gather"])
 @pytest.mark.parametrize("error", [BoomError(), KeyboardInterrupt()], ids=lambda e: type(e).__name__)
+@pytest.mark.first_case
 def test_whatever_stops_it(where: str, error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, out = ingested(tmp_path, lines(sample()))
     before = out.read_bytes()
@@ -92,6 +94,7 @@ def test_disk_full(error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert [path.name for path in tmp_path.iterdir()] == ["source.jsonl"]
 
 
+@pytest.mark.full
 def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
     source = tmp_path / "source.jsonl"
     source.write_bytes(lines(round_(f"s{i}", 0, text=1.0) for i in range(3000)))

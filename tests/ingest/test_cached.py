@@ -144,6 +144,7 @@ def test_cleared(source: Path, folder: Path) -> None:
     cached_store(source)
 
 
+@pytest.mark.full
 def test_two_processes_at_once(source: Path, folder: Path) -> None:
     source.write_bytes(lines(round_(f"s{i}", 0, text=float(i)) for i in range(2000)))
     code = "import sys; from tracestat.ingest.cached import cached_store; print(cached_store(sys.argv[1]))"

@@ -124,6 +124,7 @@ FORMS: list[Make] = [
 
 
 @pytest.mark.parametrize("make", FORMS, ids=lambda make: make.__name__)
+@pytest.mark.first_case
 def test_equal_tables(make: Make, tmp_path: Path) -> None:
     ingest([plain(tmp_path, sample())], tmp_path / "expected.duckdb")
     report = ingest([make(tmp_path, sample())], tmp_path / "out.duckdb")

@@ -44,11 +44,13 @@ def made_in(folder: Path, name: str) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.first_case
 def test_any_name(name: str, tmp_path: Path) -> None:
     made_in(tmp_path / name, name)
 
 
 @pytest.mark.parametrize("name", ["a; DROP 'TABLE' rounds; --", "*\\[0-9]?{where}$path", "new\nline"])
+@pytest.mark.first_case
 def test_any_name_of_any_form(name: str, tmp_path: Path) -> None:
     folder = tmp_path / name
     source, out = made_in(folder, name)

@@ -6,6 +6,8 @@ import gzip
 import random
 from pathlib import Path
 
+import pytest
+
 from tests.ingest.helpers import tables
 from tracestat.ingest import ingest
 from tracestat.store import open_store
@@ -26,6 +28,7 @@ def test_counts(real_trace: Path, tmp_path: Path) -> None:
         assert trace.sql("SELECT count(*) FROM calls").item() == 35_705
 
 
+@pytest.mark.full
 def test_a_damaged_copy(real_trace: Path, tmp_path: Path) -> None:
     content = bytearray(gzip.decompress(real_trace.read_bytes())[:4_000_000])
     number = random.Random(0)

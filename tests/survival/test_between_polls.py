@@ -157,6 +157,7 @@ def test_a_tiny_hazard_shares_out_by_width() -> None:
 @example(1803)
 @example(6210)
 @given(st.integers(0, 10_000))
+@pytest.mark.full
 def test_equal_rows_may_come_together_and_in_any_order(seed: int) -> None:
     edges = (0.0, 1.0, 3.0, 8.0)
     data, exact = some_rows(seed)
@@ -227,6 +228,7 @@ def test_a_constant_hazard_is_found_under_random_polls() -> None:
     assert (20.0 * D / X)[4] < 0.6
 
 
+@pytest.mark.full
 def test_a_falling_hazard_is_found_within_the_bin_of_the_first_look() -> None:
     """A hazard that is constant within bins puts too many ends into the bin that polls begin in."""
     rng = np.random.default_rng(5)
@@ -332,6 +334,7 @@ def coverage(runs: int, seed: int) -> tuple[float, float, float]:
     return slopes / runs, float(np.mean(held)), float(np.mean(naive))
 
 
+@pytest.mark.full
 def test_intervals_hold_small() -> None:
     slope, bins, naive = coverage(40, 11)
     assert slope >= 0.92 - 3 * np.sqrt(0.95 * 0.05 / 40)

@@ -135,11 +135,13 @@ def test_a_deadline_is_found_and_its_intervals_cover(atom: Atom) -> None:
     assert found.share_by_developer >= 0.92
 
 
+@pytest.mark.full
 def test_nothing_is_found_where_nothing_is_small() -> None:
     # 25 runs at 1 %: 0.05 + 0.06
     assert false_hits(25) <= 0.05 + slack(0.01, 25)
 
 
+@pytest.mark.full
 def test_a_deadline_is_found_and_its_intervals_cover_small() -> None:
     # 16 runs: of power 0.95 - 0.16, of coverage 0.92 - 0.20
     found = planted(16, HALF)

@@ -92,6 +92,7 @@ def test_intervals_cover_and_the_true_law_passes(design: str) -> None:
 
 
 @pytest.mark.parametrize("design", list(DESIGNS))
+@pytest.mark.first_case
 def test_intervals_cover_and_the_true_law_passes_small(design: str) -> None:
     clusters, rows, uneven = DESIGNS[design]
     found = study(SMALL, clusters, rows, uneven=uneven, seed=11)

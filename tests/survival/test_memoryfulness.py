@@ -294,6 +294,7 @@ def test_interval_covers_as_stated(law: str, least: float, _: float) -> None:
 
 
 @pytest.mark.parametrize(("law", "_", "least"), COVERAGE)
+@pytest.mark.first_case
 def test_interval_covers_as_stated_small(law: str, _: float, least: float) -> None:
     found = coverage(law, sessions=500, runs=80, draws=150, seed=2)
     assert found.covered >= least

@@ -103,6 +103,7 @@ def test_a_single_group_together_is_the_single_test() -> None:
 
 
 @pytest.mark.parametrize("draws", [0, 300])
+@pytest.mark.first_case
 def test_family_wise_error_over_a_table(draws: int) -> None:
     # 5 flat groups a table: with 60 tables and 5 % nominal, more than 9 tables with a find are improbable (p = 0.001)
     hits = 0

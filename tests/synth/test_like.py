@@ -78,6 +78,7 @@ def test_every_figure_is_as_published(stand_in: Made) -> None:
     assert stand_in.figures["article.calls"].asked == round(743_819 * SESSIONS / 8058)
 
 
+@pytest.mark.full
 def test_the_counts_are_those_of_a_reader_that_knows_nothing(stand_in: Made) -> None:
     lengths, users, pauses, calls, approvals, running, codex = [], set(), [], [], 0, 0, 0
     for rows in sessions_of(stand_in.path):
@@ -119,6 +120,7 @@ def test_the_counts_are_those_of_a_reader_that_knows_nothing(stand_in: Made) -> 
         assert figures[name].written == pytest.approx(value, rel=1e-4), name
 
 
+@pytest.mark.full
 def test_estimators_agree_with_the_count(stand_in: Made) -> None:
     rows = reproduced(stand_in.trace)
     compared = [f for f in stand_in.truth.figures if f.id in rows]
@@ -129,6 +131,7 @@ def test_estimators_agree_with_the_count(stand_in: Made) -> None:
         assert row.verdict == ("lower" if figure.id in SIZES else "overlaps"), figure.id
 
 
+@pytest.mark.full
 def test_each_shifted_figure_is_noticed_and_no_other(shifted: Made) -> None:
     rows = reproduced(shifted.trace)
     for figure in shifted.truth.figures:
@@ -181,6 +184,7 @@ def test_rows_are_those_of_a_session(stand_in: Made) -> None:
                 assert c.get("continuation_of_tool_call_id") is None or c["continuation_of_tool_call_id"] in launches
 
 
+@pytest.mark.full
 def test_a_seed_decides_the_bytes_and_no_figure(tmp_path: Path) -> None:
     paths = [tmp_path / f"{name}.jsonl" for name in "abc"]
     for path, seed in zip(paths, (1, 1, 2), strict=True):

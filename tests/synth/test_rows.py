@@ -225,6 +225,7 @@ def test_rows_of_any_seed(seed: int, sessions: int, share: float) -> None:
         check_trace(path)
 
 
+@pytest.mark.full
 def test_rows_of_a_trace_with_copies(tmp_path: Path) -> None:
     truth = synth_trace(tmp_path / "t.jsonl.gz", sessions=150, seed=1, codex_share=0.2)
     assert truth.written["claude"].copied_rounds > 0

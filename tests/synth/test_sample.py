@@ -19,6 +19,7 @@ SAMPLE = DATA / "sample.jsonl.gz"
 EDGES = np.array([0.1285, 0.2435, 0.4625, 0.8755, 1.6605, 3.1485, 5.9685, 11.3135, 21.4485, 40.6595, 77.0805])
 
 
+@pytest.mark.full
 def test_the_sample_is_made_again_byte_by_byte(tmp_path: Path) -> None:
     synth_trace(tmp_path / "sample.jsonl.gz", sessions=120, seed=0)
     made = (tmp_path / "sample.jsonl.gz").read_bytes()

@@ -122,6 +122,7 @@ def hazards(world: World, **options: object) -> dict[tuple[object, ...], HazardG
 LAWFUL = "tool_class NOT IN ('human', 'poll') AND n_calls = 1"
 
 
+@pytest.mark.first_case
 def test_hazards_of_classes_outside_the_windows_are_those_of_their_laws(world: World) -> None:
     scores, held = [], []
     for (provider, tool_class), group in hazards(world, by="provider,tool_class", where="n_calls = 1").items():

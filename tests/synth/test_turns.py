@@ -14,6 +14,7 @@ from tracestat.synth.laws import compound_moments
 
 
 @pytest.mark.parametrize("provider", ["claude", "codex"])
+@pytest.mark.first_case
 def test_rounds_of_requests_and_sessions(large: Large, provider: str) -> None:
     requests: list[int] = []
     sessions: list[int] = []

@@ -16,6 +16,7 @@ __all__ = ["draw", "save"]
 # which function of which module draws a result
 _CHARTS = {
     "CacheSummary": ("sections", "draw_cache"),
+    "CalibrationResult": ("calibration", "draw_calibration"),
     "CallsResult": ("listing", "draw_calls"),
     "CommandsSummary": ("sections", "draw_commands"),
     "DeadlinesResult": ("deadlines", "draw_deadlines"),
@@ -30,6 +31,7 @@ _CHARTS = {
     "ReproduceResult": ("reproduce", "draw_reproduce"),
     "ResidualResult": ("residual", "draw_residual"),
     "SessionsSummary": ("sections", "draw_sessions"),
+    "SimulationResult": ("simulation", "draw_simulation"),
     "SummaryResult": ("summary", "draw_summary"),
     "SurvivalResult": ("survival", "draw_survival"),
     "TimelineResult": ("timeline", "draw_timeline"),

@@ -29,12 +29,14 @@ _GROUPED = {
 }
 # ... or of (result, how many rows at most)
 _LISTED = {
+    "CalibrationResult": ("table_calibration", "calibration_tables"),
     "CallsResult": ("table_listing", "calls_tables"),
     "ForecastEvaluation": ("table_forecast_evaluation", "evaluation_tables"),
     "ForecastPrediction": ("table_forecast_prediction", "prediction_tables"),
     "ForecastFit": ("table_forecast_fit", "forecast_fit_tables"),
     "KeysResult": ("table_listing", "keys_tables"),
     "ReproduceResult": ("table_reproduce", "reproduce_tables"),
+    "SimulationResult": ("table_simulation", "simulation_tables"),
     "TimelineResult": ("table_timeline", "timeline_tables"),
 }
 

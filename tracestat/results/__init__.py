@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tracestat.results.base import Group, Head, Result, TraceInfo, as_json, without_intervals
+    from tracestat.results.calibration import CalibratedTiming, CalibrationResult, FittedConstant, Ladder, NotTold
     from tracestat.results.deadlines import (
         DeadlineAtom,
         DeadlineCost,
@@ -111,6 +112,13 @@ if TYPE_CHECKING:
         TimeoutPoint,
         TimeoutSweep,
     )
+    from tracestat.results.simulation import (
+        CapturedGain,
+        GainOverP1,
+        SeedMedian,
+        SimulatedPolicy,
+        SimulationResult,
+    )
     from tracestat.results.summary import HumanShare, Over, SummaryGroup, SummaryResult
     from tracestat.results.survival import CurvePoint, SurvivalGroup, SurvivalResult
     from tracestat.results.timeline import Bar, SessionFacts, StateTotal, TimelineResult
@@ -127,8 +135,11 @@ __all__ = [
     "BurstOfReturns",
     "CacheSummary",
     "Calibrated",
+    "CalibratedTiming",
+    "CalibrationResult",
     "CallForecast",
     "CallsResult",
+    "CapturedGain",
     "CommandsSummary",
     "Comparison",
     "Contrast",
@@ -140,6 +151,7 @@ __all__ = [
     "DeadlinesResult",
     "FitGroup",
     "FitResult",
+    "FittedConstant",
     "ForecastDependence",
     "ForecastEvaluation",
     "ForecastFit",
@@ -150,6 +162,7 @@ __all__ = [
     "ForecastPool",
     "ForecastPrediction",
     "ForecastProvider",
+    "GainOverP1",
     "Group",
     "HazardGroup",
     "HazardPiece",
@@ -170,6 +183,7 @@ __all__ = [
     "KeyLaws",
     "KeyResidual",
     "KeysResult",
+    "Ladder",
     "LandmarkScores",
     "LawBin",
     "LawFit",
@@ -183,6 +197,7 @@ __all__ = [
     "MethodEvaluation",
     "NamedLimit",
     "NeighbourPauses",
+    "NotTold",
     "OccupancyGroup",
     "OccupancyResult",
     "OrderEvaluation",
@@ -207,8 +222,11 @@ __all__ = [
     "SectionFigure",
     "SectionGroup",
     "SectionResult",
+    "SeedMedian",
     "SessionFacts",
     "SessionsSummary",
+    "SimulatedPolicy",
+    "SimulationResult",
     "Slopes",
     "SplitCounts",
     "StartWait",
@@ -239,6 +257,7 @@ _HOME = {
         "as_json",
         "without_intervals",
     ),
+    "calibration": ("CalibratedTiming", "CalibrationResult", "FittedConstant", "Ladder", "NotTold"),
     "deadlines": (
         "DeadlineAtom",
         "DeadlineCost",
@@ -343,6 +362,7 @@ _HOME = {
         "TimeoutPoint",
         "TimeoutSweep",
     ),
+    "simulation": ("CapturedGain", "GainOverP1", "SeedMedian", "SimulatedPolicy", "SimulationResult"),
     "summary": (
         "HumanShare",
         "Over",

@@ -148,7 +148,8 @@ class Result(ABC):
         """Give the machine output: JSON data without NaN or infinity."""
         head = as_json(self.head)
         assert isinstance(head, dict)  # noqa: S101  a Head is a dataclass, as_json gives a dict for it
-        body = as_json({f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "head"})
+        told = [f.name for f in dataclasses.fields(self) if f.name != "head" and f.metadata.get("json", "") is not None]
+        body = as_json({name: getattr(self, name) for name in told})
         assert isinstance(body, dict)  # noqa: S101  as above
         return {**head, **body}
 

@@ -23,6 +23,7 @@ def single(session: str, at: float = 0.0, **more: Any) -> list[dict[str, Any]]:
     return [round_(session, 0, text=at + 1, events=[event("user_message", at)], **{**tokens(0, 50, 7), **more})]
 
 
+@pytest.mark.full
 def test_sessions_of_one_step(store_of: StoreOf, tmp_path: Path) -> None:
     trace = store_of([*single("a"), *single("b", 9)])
     for form in NAMES:
@@ -59,6 +60,7 @@ def test_tokens_that_cannot_be_are_left_out_and_stop_nothing(store_of: StoreOf, 
     assert any("left out: tokens unknown, negative or above 100,000,000" in note for note in written.notes)
 
 
+@pytest.mark.full
 def test_tokens_of_nothing_become_one_and_are_counted(store_of: StoreOf, tmp_path: Path) -> None:
     (session,) = rows(export(store_of(single("a", **tokens(0, 0, 0))), tmp_path / "x", "llmservingsim").path)
     assert session["sub_requests"] == [{"input_toks": 1, "output_toks": 1, "tool_duration_ns": 0}]
@@ -75,6 +77,7 @@ def test_more_cached_than_the_session_held_is_cut_and_counted(store_of: StoreOf,
     assert written.counts.prefixes_cut == 1
 
 
+@pytest.mark.full
 def test_no_name_of_the_trace_is_in_a_file(store_of: StoreOf, tmp_path: Path) -> None:
     trace = store_of(four_steps("sitzung-ü☃", user="entwickler-é", project="geheim/プロジェクト"))
     for form in NAMES:
@@ -97,6 +100,7 @@ def test_a_header_of_blis_stays_yaml_whatever_the_file_is_called(store_of: Store
     assert head[0].startswith("# source: a?b: [?.duckdb")
 
 
+@pytest.mark.full
 def test_equal_input_gives_equal_bytes(store_of: StoreOf, tmp_path: Path) -> None:
     trace = store_of([row for n in range(6) for row in (*four_steps(f"s{n}", 10.0 * n), *single(f"t{n}", 7.0 * n))])
     for place in ("one", "two"):
@@ -107,6 +111,7 @@ def test_equal_input_gives_equal_bytes(store_of: StoreOf, tmp_path: Path) -> Non
     assert len(list((tmp_path / "one").iterdir())) == 2 * len(NAMES) + 1
 
 
+@pytest.mark.full
 def test_the_seed_draws_other_sessions_and_the_rest_is_counted(store_of: StoreOf, tmp_path: Path) -> None:
     trace = store_of([row for n in range(12) for row in single(f"t{n}", 7.0 * n, **tokens(0, 100 + n, 5))])
     drawn = set()
@@ -270,6 +275,7 @@ def test_a_sub_agents_sub_agent_is_a_session_of_its_own_where_only_one_level_can
     assert (dynamo.subagents, dynamo.linked) == (2, 1)
 
 
+@pytest.mark.full
 def test_elsewhere_sub_agents_are_independent_and_the_file_says_so(store_of: StoreOf, tmp_path: Path) -> None:
     trace = store_of([*caller(), *agent()])
     for form in ("aiperf-mooncake", "llmservingsim", "blis-v2", "tracelab-csv"):

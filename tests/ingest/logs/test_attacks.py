@@ -175,6 +175,7 @@ def test_ids_that_two_sessions_use_are_two_calls(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("odd", [-1, 10**30, 2**63, 2**63 - 1, 1e308, 0.5, "7", None, True])
+@pytest.mark.first_case
 def test_odd_token_counts(tmp_path: Path, odd: object) -> None:
     lines = [json.loads(one) for one in session(40)]
     for one in lines[::2]:
@@ -206,6 +207,7 @@ def test_times_with_offsets(tmp_path: Path) -> None:
     assert seconds(tmp_path) == [4.0]
 
 
+@pytest.mark.full
 def test_a_store_that_has_read_on_refreshes_what_another_has(tmp_path: Path) -> None:
     own, team = tmp_path / "own.duckdb", tmp_path / "team.duckdb"
     log = logs_in(tmp_path / "logs", s=b"".join(session(2))) / "s.jsonl"
@@ -254,6 +256,7 @@ def test_two_ingests_into_one_store_at_once_leave_a_whole_one(tmp_path: Path) ->
     assert not list(tmp_path.glob(".tracestat-*"))
 
 
+@pytest.mark.full
 def test_a_pipe_is_no_log(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
     command = [

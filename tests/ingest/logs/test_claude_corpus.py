@@ -92,6 +92,7 @@ def test_copies_are_left_out_and_counted(made: Read) -> None:
     assert len({made_round.round_id for made_round in made.rounds}) == len(made.rounds)
 
 
+@pytest.mark.full
 def test_tracelab_agrees_file_by_file(logs: tuple[list[Log], Read], archive: Path) -> None:
     expected: dict[str, Any] = json.loads((archive.parent / "raw.expected.json").read_text())
     main = {
@@ -127,6 +128,7 @@ def test_results_in_other_files_are_joined(made: Read) -> None:
     assert made.counts["results without a call"] == 3
 
 
+@pytest.mark.full
 def test_the_order_of_logs_changes_no_call(logs: tuple[list[Log], Read]) -> None:
     def facts(read: Read) -> set[tuple[str, int, int | None, str | None]]:
         return {(call.id, call.emitted_us, call.result_us, call.status) for call in read.calls}

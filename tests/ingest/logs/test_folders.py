@@ -110,6 +110,7 @@ def test_a_folder_that_itself_cannot_be_read_is_an_error(tmp_path: Path, monkeyp
         list(detect.walk(tmp_path, []))
 
 
+@pytest.mark.full
 def test_who_worked(tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     for who in ("ann", "bob"):

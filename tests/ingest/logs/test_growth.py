@@ -234,6 +234,7 @@ def test_however_the_logs_were_cut_the_store_is_the_same(
     assert content(store) == content(folder / "fresh.duckdb")
 
 
+@pytest.mark.full
 def test_many_processes_read_what_one_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = tmp_path / "s1.jsonl"
     log.write_bytes(b"".join(session(50)))
@@ -244,6 +245,7 @@ def test_many_processes_read_what_one_reads(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("after", [0.4, 0.9, 1.3])
+@pytest.mark.first_case
 def test_a_killed_ingest_leaves_the_store_as_it_was(tmp_path: Path, after: float) -> None:
     logs, store = tmp_path / "logs", tmp_path / "a.duckdb"
     logs.mkdir()
@@ -278,6 +280,7 @@ def test_a_killed_ingest_leaves_the_store_as_it_was(tmp_path: Path, after: float
         "UPDATE raw_logs SET rest = '\\x05'::BLOB",
     ],
 )
+@pytest.mark.first_case
 def test_a_store_whose_facts_are_damaged_is_one_line(tmp_path: Path, damage: str) -> None:
     log, store = tmp_path / "s1.jsonl", tmp_path / "a.duckdb"
     log.write_bytes(b"".join(session(2)))

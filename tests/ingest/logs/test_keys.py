@@ -52,6 +52,7 @@ def test_another_key_does_not_count_a_log_twice(tmp_path: Path, monkeypatch: pyt
     assert states(ingest([log], store)) == ["unchanged"]
 
 
+@pytest.mark.full
 def test_stores_of_two_people_can_be_put_together_and_read_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for key in ("ann", "bob"):
         use(monkeypatch, key)

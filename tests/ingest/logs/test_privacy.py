@@ -69,6 +69,7 @@ def chunks(form: Format, raw: bytes) -> Iterator[Chunk]:
 
 
 @pytest.mark.parametrize("slug", SLUGS)
+@pytest.mark.first_case
 def test_no_place_of_a_log_is_kept_as_it_was(slug: str) -> None:
     form = format_of(slug)
     leaks = [
@@ -151,6 +152,7 @@ def files_in(*folders: Path) -> Iterable[Path]:
     return (path for folder in folders for path in folder.rglob("*") if path.is_file())
 
 
+@pytest.mark.full
 def test_a_store_of_all_formats_holds_no_secret(tmp_path: Path, logs: Path) -> None:
     store = tmp_path / "out.duckdb"
     report = ingest([logs], store, force=True)
@@ -161,6 +163,7 @@ def test_a_store_of_all_formats_holds_no_secret(tmp_path: Path, logs: Path) -> N
     check_store(store)
 
 
+@pytest.mark.full
 def test_what_is_read_a_second_time_holds_no_secret(tmp_path: Path, logs: Path) -> None:
     store = tmp_path / "out.duckdb"
     ingest([logs], store, force=True)
@@ -245,6 +248,7 @@ def test_ingest_and_what_is_written_of_a_store_say_no_secret(
     check_store(store)
 
 
+@pytest.mark.full
 def test_true_names_are_kept_aside_and_shown_on_the_screen_only(
     tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -296,6 +300,7 @@ WRONG: dict[str, bytes] = {
 @pytest.mark.parametrize(
     "how", [pytest.param("file", marks=pytest.mark.full), "folder", pytest.param("mine", marks=pytest.mark.full), "map"]
 )
+@pytest.mark.first_case
 def test_no_message_says_a_secret(tmp_path: Path, what: str, how: str, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "home" / ".claude" / "projects" / FOLDER
     folder.mkdir(parents=True)
@@ -312,6 +317,7 @@ def test_no_message_says_a_secret(tmp_path: Path, what: str, how: str, capsys: p
 
 
 @pytest.mark.filterwarnings("default")
+@pytest.mark.full
 def test_a_log_that_cannot_be_read_is_not_named(
     tmp_path: Path, logs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -349,6 +355,7 @@ def table_rows() -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+@pytest.mark.first_case
 def test_a_mapped_table_leaves_no_secret(tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     rows = table_rows()
     table = tmp_path / f"table.{form}"

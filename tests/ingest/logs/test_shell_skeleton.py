@@ -187,6 +187,7 @@ def _statements(draw: st.DrawFn, depth: int = 2) -> Built:
 
 @given(_statements())
 @settings(max_examples=133, deadline=None)
+@pytest.mark.full
 def test_what_is_put_together_comes_apart_again(built: Built) -> None:
     found = parsed(built.text)
     assert found.labels == built.labels

@@ -336,6 +336,7 @@ pieces = st.sampled_from(
 
 @settings(deadline=None, max_examples=13)
 @given(content=st.lists(pieces, max_size=60).map(b"".join), requests=st.booleans())
+@pytest.mark.full
 def test_every_line_is_kept_or_rejected(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, requests: bool
 ) -> None:

@@ -49,6 +49,7 @@ def write(folder: Path, rows: dict[str, list[str]], kind: str) -> Path:
     kind=st.sampled_from(["csv", "jsonl", "parquet"]),
     units=st.tuples(*[st.sampled_from(["iso", "s", "ms", "us", "ns"])] * 2),
 )
+@pytest.mark.full
 def test_calls(
     tmp_path_factory: pytest.TempPathFactory, table: list[tuple[str, str, int, int]], kind: str, units: tuple[str, str]
 ) -> None:
@@ -86,6 +87,7 @@ def test_calls(
 @given(
     table=st.lists(st.tuples(st.sampled_from("ab"), starts, lengths), min_size=1), unit=st.sampled_from(["iso", "ns"])
 )
+@pytest.mark.full
 def test_pauses_of_requests(
     tmp_path_factory: pytest.TempPathFactory, table: list[tuple[str, int, int]], unit: str
 ) -> None:

@@ -32,6 +32,7 @@ from tracestat.cli.occupancy import occupancy
 from tracestat.cli.reproduce import reproduce
 from tracestat.cli.residual import residual
 from tracestat.cli.screen import say
+from tracestat.cli.simulate import simulate
 from tracestat.cli.summary import summary
 from tracestat.cli.survival import survival
 from tracestat.cli.synth import synth
@@ -143,3 +144,4 @@ _hardware.command(
     epilog=_example("hardware estimate --card h100-80gb-sxm --model config.json --tp 2 --weight-dtype fp8"),
 )(estimate_command)
 app.add_typer(_hardware, name="hardware")
+app.add_typer(simulate, name="simulate")

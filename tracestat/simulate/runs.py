@@ -225,6 +225,8 @@ def _kind(hint: Any) -> type:
     if hint in _KINDS:
         return _KINDS[hint]
     first = parts[0]
+    if getattr(first, "__args__", ()):
+        return _kind(first)  # Literal or None
     return _KINDS[first] if first in _KINDS else type(first)  # Literal: of its words
 
 

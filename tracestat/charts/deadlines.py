@@ -127,8 +127,10 @@ def _panel(group: DeadlinesGroup, head: Head, times: Domain, rates: Domain) -> a
     stretch = time_axis("lo", f"time since the {group.unit} began", times)
     layers = [
         smooth.mark_line(color=INK, strokeWidth=1.4).encode(x=x, y=y),
-        pieces.mark_rule(strokeWidth=1, opacity=0.6).encode(x=stretch, x2="hi", y=y, color=color),
-        pieces.mark_rule(strokeWidth=1.2, opacity=0.6).encode(x=x, y=_rate_axis("low", rates), y2="high", color=color),
+        pieces.mark_rule(strokeWidth=1, opacity=0.6).encode(x=stretch, x2=alt.X2("hi"), y=y, color=color),
+        pieces.mark_rule(strokeWidth=1.2, opacity=0.6).encode(
+            x=x, y=_rate_axis("low", rates), y2=alt.Y2("high"), color=color
+        ),
         pieces.mark_point(filled=True, opacity=1).encode(x=x, y=y, color=color, size=size, tooltip=tips),
         *_labels(group, times, rates),
     ]
@@ -205,7 +207,7 @@ def _labels(group: DeadlinesGroup, times: Domain, rates: Domain) -> list[alt.Cha
         )
         charts += [
             rule.encode(x=place, y=_rate_axis("y", rates), y2=level),
-            words.encode(x=place, y=level, text="text:N"),
+            words.encode(x=place, y=level, text=alt.Text("text:N")),
         ]
     return charts
 
@@ -265,7 +267,7 @@ def _shares(bars: Sequence[tuple[DeadlinesGroup, DeadlineAtom]], head: Head) -> 
     layers = [
         data.transform_filter("isValid(datum.low)")
         .mark_rule(strokeWidth=1.4)
-        .encode(y=y, x=alt.X("low:Q", axis=axis, scale=scale), x2="high:Q", color=how),
+        .encode(y=y, x=alt.X("low:Q", axis=axis, scale=scale), x2=alt.X2("high:Q"), color=how),
         data.mark_point(filled=True, size=55, opacity=1).encode(y=y, x=x, color=how, tooltip=tips),
     ]
     title = panel_title(titled("What each limit holds", head), [bands] if bands else [], _WIDTH)

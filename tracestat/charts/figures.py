@@ -167,10 +167,10 @@ def bar_pairs(panel: str, rows: Sequence[FigureRow], width: int = _WIDTH) -> alt
     whiskers = (
         base.transform_filter("isValid(datum.low) && isValid(datum.high)")
         .mark_rule(strokeWidth=1.4)
-        .encode(x=alt.X("low:Q", scale=scale), x2="high:Q", y=y, yOffset=offset)
+        .encode(x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q"), y=y, yOffset=offset)
     )
     texts = base.mark_text(fontSize=10, align="left", dx=5).encode(
-        x=alt.X("end:Q", scale=scale), y=y, yOffset=offset, text="share:N"
+        x=alt.X("end:Q", scale=scale), y=y, yOffset=offset, text=alt.Text("share:N")
     )
     height = max(len(rows), 1) * (2 * _BAR + 14)
     chart: alt.LayerChart = alt.LayerChart(layer=[marks, whiskers, texts]).properties(width=width, height=height)

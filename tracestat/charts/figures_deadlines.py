@@ -73,16 +73,20 @@ def _panel(figure: Redrawn, panel: str) -> alt.LayerChart:
     named = [_limit(row, high) for row in limits if row.at and times[0] <= row.at <= times[1]]
     windows = alt.Chart(rows_of(named))
     layers = [
-        windows.mark_rect(color=GREY, opacity=0.35, stroke=GREY, strokeWidth=1).encode(x=left, x2="hi"),
-        bars.mark_rect(color=COLORS[0], opacity=0.2, clip=True).encode(x=left, x2="hi", y=y("low"), y2="high"),
-        bars.mark_rule(color=COLORS[0], strokeWidth=1.8, clip=True).encode(x=left, x2="hi", y=y("y"), tooltip=tips),
+        windows.mark_rect(color=GREY, opacity=0.35, stroke=GREY, strokeWidth=1).encode(x=left, x2=alt.X2("hi")),
+        bars.mark_rect(color=COLORS[0], opacity=0.2, clip=True).encode(
+            x=left, x2=alt.X2("hi"), y=y("low"), y2=alt.Y2("high")
+        ),
+        bars.mark_rule(color=COLORS[0], strokeWidth=1.8, clip=True).encode(
+            x=left, x2=alt.X2("hi"), y=y("y"), tooltip=tips
+        ),
         # an atom is too narrow to be seen as a bar
-        atoms.mark_rule(color=COLORS[1], strokeWidth=2.4, clip=True).encode(x=x, y=y("smooth"), y2="y"),
+        atoms.mark_rule(color=COLORS[1], strokeWidth=2.4, clip=True).encode(x=x, y=y("smooth"), y2=alt.Y2("y")),
         atoms.mark_point(filled=True, size=46, color=COLORS[1], opacity=1).encode(x=x, y=y("y"), tooltip=tips),
         line.mark_line(color=INK, strokeDash=[5, 4], strokeWidth=1.1, clip=True).encode(x=x, y=y("y")),
         windows.mark_text(
             fontSize=10, color=INK, align="left", dx=3, dy=2, baseline="top", lineHeight=12, lineBreak="\n"
-        ).encode(x=x, y=y("top"), text="text:N"),
+        ).encode(x=x, y=y("top"), text=alt.Text("text:N")),
     ]
     told = [drawn(row.note) for row in limits if row.note]
     told += ["orange: where the scan finds more ends than a smooth hazard allows"] if _has_atoms(inside) else []

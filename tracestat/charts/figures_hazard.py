@@ -87,16 +87,16 @@ def _slopes(rows: Sequence[FigureRow], title: str) -> alt.LayerChart:
     given = [{"from": row.published_low, "to": row.published_high} for row in rows if row.published_low is not None]
     layers = [
         alt.Chart(rows_of(given[:1])).mark_rect(color=GREY, opacity=0.3).encode(
-            x=alt.X("from:Q", scale=scale, title="slope", axis=axis), x2="to:Q"
+            x=alt.X("from:Q", scale=scale, title="slope", axis=axis), x2=alt.X2("to:Q")
         ),
         base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.6, color=COLORS[0]).encode(
-            x=alt.X("low:Q", scale=scale, title="slope", axis=axis), x2="high:Q", y=y
+            x=alt.X("low:Q", scale=scale, title="slope", axis=axis), x2=alt.X2("high:Q"), y=y
         ),
         base.transform_filter("isValid(datum.y)").mark_point(filled=True, size=55, color=COLORS[0], opacity=1).encode(
             x=x, y=y, tooltip=[alt.Tooltip("class:N"), alt.Tooltip("text:N", title="slope"), alt.Tooltip("events:N")]
         ),
         base.mark_text(fontSize=10, align="left", dx=8).encode(
-            x=alt.X("end:Q", scale=scale, title="slope", axis=axis), y=y, text="text:N"
+            x=alt.X("end:Q", scale=scale, title="slope", axis=axis), y=y, text=alt.Text("text:N")
         ),
     ]  # fmt: skip
     chart: alt.LayerChart = alt.LayerChart(layer=layers if given else layers[1:]).properties(
@@ -143,13 +143,15 @@ def _hazard(
     x = time_axis("x", words, times)
     layers: list[alt.Chart] = []
     if fan.values:
-        layers.append(alt.Chart(fan).mark_area(color=GREY, opacity=0.3, clip=True).encode(x=x, y=y("low"), y2="high"))
+        layers.append(
+            alt.Chart(fan).mark_area(color=GREY, opacity=0.3, clip=True).encode(x=x, y=y("low"), y2=alt.Y2("high"))
+        )
     if line.values:
         layers.append(
             alt.Chart(line).mark_line(color=INK, strokeDash=[5, 4], strokeWidth=1.2, clip=True).encode(x=x, y=y("y"))
         )
     layers += [
-        rows.mark_rule(strokeWidth=1.4, color=COLORS[0], clip=True).encode(x=x, y=y("low"), y2="high"),
+        rows.mark_rule(strokeWidth=1.4, color=COLORS[0], clip=True).encode(x=x, y=y("low"), y2=alt.Y2("high")),
         rows.mark_point(filled=True, size=34, color=COLORS[0], opacity=1).encode(x=x, y=y("y"), tooltip=tips),
     ]
     chart: alt.LayerChart = alt.LayerChart(layer=layers).properties(width=_WIDTH, height=_HEIGHT, title=title)

@@ -63,7 +63,7 @@ def draw_residual_life(figure: Redrawn) -> alt.TopLevelMixin:
     layers = [
         base.transform_filter("isValid(datum.low) && isValid(datum.high)")
         .mark_area(opacity=0.18, clip=True)
-        .encode(x=x, y=y("low"), y2="high", color=color),
+        .encode(x=x, y=y("low"), y2=alt.Y2("high"), color=color),
         base.mark_line(strokeWidth=1.8, clip=True).encode(x=x, y=y("y"), color=color, tooltip=tips),
         points.mark_point(filled=True, size=80, opacity=1).encode(
             x=x,
@@ -76,8 +76,12 @@ def draw_residual_life(figure: Redrawn) -> alt.TopLevelMixin:
     # labels stand on two sides of the points, so that near ones can be told apart
     theirs, ours = (points.transform_filter(alt.datum.who == name) for name in (THEIRS, OURS))
     layers += [
-        theirs.mark_text(fontSize=11, align="left", dx=9, dy=9, color=INK).encode(x=x, y=y("y"), text="text:N"),
-        ours.mark_text(fontSize=11, align="right", dx=-9, dy=-9, color=COLORS[0]).encode(x=x, y=y("y"), text="text:N"),
+        theirs.mark_text(fontSize=11, align="left", dx=9, dy=9, color=INK).encode(
+            x=x, y=y("y"), text=alt.Text("text:N")
+        ),
+        ours.mark_text(fontSize=11, align="right", dx=-9, dy=-9, color=COLORS[0]).encode(
+            x=x, y=y("y"), text=alt.Text("text:N")
+        ),
     ]
     chart = alt.LayerChart(layer=layers).properties(width=_WIDTH, height=_HEIGHT)
     return finished(chart, title)

@@ -121,7 +121,7 @@ def _quantiles(group: FitGroup, families: Sequence[str], colors: Any) -> alt.Lay
         alt.Chart(rows_of(observed))
         .transform_filter("isValid(datum.low) && isValid(datum.high)")
         .mark_area(color=GREY, opacity=0.25)
-        .encode(x=across, y=bottom, y2="high:Q")
+        .encode(x=across, y=bottom, y2=alt.Y2("high:Q"))
     )
     ends = [{"x": value, "y": value} for value in domain]
     diagonal = alt.Chart(rows_of(ends)).mark_line(color=GREY, strokeDash=[4, 3], strokeWidth=1).encode(x=across, y=y)
@@ -176,7 +176,7 @@ def _ratios(group: FitGroup, families: Sequence[str], colors: Any, unit: str) ->
     band = (
         alt.Chart(rows_of(bands))
         .mark_rect(color=GREY, opacity=0.25, clip=True)
-        .encode(x=x, x2="x2:Q", y=alt.Y("low:Q", title=words, axis=axis, scale=scale), y2="high:Q")
+        .encode(x=x, x2=alt.X2("x2:Q"), y=alt.Y("low:Q", title=words, axis=axis, scale=scale), y2=alt.Y2("high:Q"))
     )
     one = alt.Chart(rows_of([{"y": 1}])).mark_rule(color=GREY, strokeDash=[4, 3]).encode(y=y)
     tips = [alt.Tooltip(f"{name}:N") for name in ("law", "bin", "seen", "expected", "agrees")]

@@ -104,7 +104,7 @@ def _skill(
         zero,
         base.transform_filter("isValid(datum.low) && isValid(datum.high)")
         .mark_rule(strokeWidth=1.4)
-        .encode(x=x, y=y("low"), y2="high:Q", color=color),
+        .encode(x=x, y=y("low"), y2=alt.Y2("high:Q"), color=color),
         base.mark_line(strokeWidth=1.6).encode(x=x, y=y("y"), color=color),
         base.mark_point(filled=True, size=44, opacity=1).encode(x=x, y=y("y"), color=color, shape=shape, tooltip=tips),
     ]
@@ -200,7 +200,13 @@ def pit_panel(own: MethodEvaluation) -> alt.LayerChart | None:
     bars = (
         alt.Chart(rows_of(cells))
         .mark_rect(color=COLORS[5], stroke="white")
-        .encode(x=x, x2="x2:Q", y=y, y2=alt.datum(0), tooltip=[alt.Tooltip("y:Q", format=".3f", title="share of rows")])
+        .encode(
+            x=x,
+            x2=alt.X2("x2:Q"),
+            y=y,
+            y2=alt.datum(0),
+            tooltip=[alt.Tooltip("y:Q", format=".3f", title="share of rows")],
+        )
     )
     even = alt.Chart(rows_of([{"y": 1 / n}])).mark_rule(color=INK, strokeDash=[4, 3]).encode(y=y)
     chart: alt.LayerChart = alt.LayerChart(layer=[bars, even]).properties(

@@ -51,7 +51,7 @@ def draw_forecast_prediction(result: ForecastPrediction) -> alt.TopLevelMixin:
     tips = [alt.Tooltip(f"{name}:N", title=title) for name, title in _TIPS]
     base = alt.Chart(rows_of(rows))
     # points in the order of the curve: a jump is two of one time
-    line = base.mark_line().encode(x=x, y=y, color=color, order="order:Q", strokeWidth=width)
+    line = base.mark_line().encode(x=x, y=y, color=color, order=alt.Order("order:Q"), strokeWidth=width)
     dots = (
         base.transform_filter("datum.first")
         .mark_point(size=14, filled=True)
@@ -101,4 +101,4 @@ def _marks(atoms: Sequence[AtomAhead], x: alt.X, domain: tuple[float, float]) ->
         return []
     tips = [alt.Tooltip(f"{name}:N", title=title) for name, title in _ATOM_TIPS]
     marks = alt.Chart(rows_of(rows)).mark_rect(color=GREY, opacity=0.25, stroke=GREY, strokeWidth=0.8)
-    return [marks.encode(x=x, x2="x2:Q", tooltip=tips)]
+    return [marks.encode(x=x, x2=alt.X2("x2:Q"), tooltip=tips)]

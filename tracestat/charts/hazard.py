@@ -160,7 +160,7 @@ def _bands(group: HazardGroup, page: _Page) -> alt.Chart | None:
     if not bands:
         return None
     mark = alt.Chart(rows_of(bands)).mark_rect(color=GREY, opacity=0.35, stroke=GREY, strokeWidth=1)
-    chart: alt.Chart = mark.encode(x=time_axis("x", page.began, page.times), x2="x2")
+    chart: alt.Chart = mark.encode(x=time_axis("x", page.began, page.times), x2=alt.X2("x2"))
     return chart
 
 
@@ -217,10 +217,10 @@ def _marks(group: HazardGroup, page: _Page) -> list[alt.Chart]:
     extent = time_axis("lo", page.began, page.times)
     return [
         seen.mark_rule(strokeWidth=1).encode(
-            x=extent, x2="hi", y=rate_axis("y", page.rates), color=color, opacity=faded
+            x=extent, x2=alt.X2("hi"), y=rate_axis("y", page.rates), color=color, opacity=faded
         ),
         seen.mark_rule(strokeWidth=1.5).encode(
-            x=x, y=rate_axis("low", page.rates), y2="high", color=color, opacity=faded
+            x=x, y=rate_axis("low", page.rates), y2=alt.Y2("high"), color=color, opacity=faded
         ),
         seen.mark_point(filled=True, size=45, opacity=1).encode(
             x=x, y=rate_axis("y", page.rates), color=color, shape=shape, opacity=faded, tooltip=tips

@@ -68,7 +68,7 @@ def draw_calls(result: CallsResult) -> alt.TopLevelMixin:
     base = alt.Chart(rows_of(rows))
     tips = [alt.Tooltip(f"{name}:N", title=words) for name, words in _TIPS]
     bars = base.mark_bar(height=_LINE - 8).encode(x=x, y=y, color=color, tooltip=tips)
-    texts = base.mark_text(align="left", dx=5, fontSize=10).encode(x=x, y=y, text="label:N")
+    texts = base.mark_text(align="left", dx=5, fontSize=10).encode(x=x, y=y, text=alt.Text("label:N"))
     layered: alt.LayerChart = alt.LayerChart(layer=[bars, texts]).properties(width=460, height=_LINE * len(rows))
     lines += [f"beside each bar: how long, and when it started (time in {drawn(head.zone)})", *head.notes]
     return finished(layered, heading(title, lines, head, 720))
@@ -118,7 +118,7 @@ def _panel(item: Mapping[str, Any]) -> alt.LayerChart:
     x = alt.X("rows:Q", title="rows", scale=alt.Scale(domain=[0, 1.3 * most], nice=False), axis=alt.Axis(tickCount=3))
     base = alt.Chart(rows_of(rows))
     bars = base.mark_bar(color=COLORS[0], height=_LINE - 9).encode(x=x, y=y)
-    texts = base.mark_text(align="left", dx=4, fontSize=10).encode(x=x, y=y, text="label:N")
+    texts = base.mark_text(align="left", dx=4, fontSize=10).encode(x=x, y=y, text=alt.Text("label:N"))
     number = int(item.get("n_values") or 0)
     title = f"{key_words(str(item['key']))} ({number:,} {'value' if number == 1 else 'values'})"
     chart: alt.LayerChart = alt.LayerChart(layer=[bars, texts]).properties(

@@ -139,7 +139,7 @@ def _panel(
     layers = [
         rows.transform_filter("isValid(datum.low)")
         .mark_rule(color=COLORS[0], strokeWidth=1.3)
-        .encode(x=x, y=y("low"), y2="high"),
+        .encode(x=x, y=y("low"), y2=alt.Y2("high")),
         alt.Chart(rows_of(reference)).mark_line(color=INK, strokeDash=[5, 4], strokeWidth=1.4).encode(x=x, y=y("y")),
         rows.mark_point(filled=True, size=26, opacity=1, color=COLORS[0]).encode(x=x, y=y("y"), tooltip=tips),
     ]

@@ -227,9 +227,9 @@ def _panel(
         layer=[
             drawn.transform_filter("isValid(datum.low)")
             .mark_area(opacity=0.16, clip=True)
-            .encode(x=x("x"), y=rate_axis("low", rates), y2="high", color=color),
+            .encode(x=x("x"), y=rate_axis("low", rates), y2=alt.Y2("high"), color=color),
             bins.mark_rule(strokeWidth=1.3, color="#666666").encode(
-                x=x("x"), y=rate_axis("low", rates), y2="high", opacity=faded
+                x=x("x"), y=rate_axis("low", rates), y2=alt.Y2("high"), opacity=faded
             ),
             bins.mark_point(filled=True, size=34, color="#666666").encode(x=x("x"), y=y, opacity=faded, tooltip=tips),
             drawn.mark_line(strokeWidth=2, clip=True).encode(x=x("x"), y=y, color=color, strokeDash=dash),

@@ -111,14 +111,14 @@ def _panel(group: OccupancyGroup, result: OccupancyResult) -> alt.LayerChart:
     pools = alt.Chart(rows_of(pool_rows))
     rules = pools.mark_rule(color=GREY, strokeWidth=1, opacity=0.7).encode(y=y("y"))
     words = pools.mark_text(align="right", baseline="bottom", dx=-2, dy=-1, fontSize=10, color="#666666").encode(
-        x=x, y=y("y"), text="words:N"
+        x=x, y=y("y"), text=alt.Text("words:N")
     )
     asked = alt.Chart(rows_of([{"agents": group.agents, "low": top.low, "high": top.high, "y": top.value}]))
     line = asked.mark_rule(color=INK, strokeDash=[2, 3], strokeWidth=1).encode(x=x)
     bar = (
         asked.transform_filter("isValid(datum.low) && isValid(datum.high)")
         .mark_rule(color=COLORS[1], strokeWidth=5, opacity=0.45)
-        .encode(x=x, y=y("low"), y2="high")
+        .encode(x=x, y=y("low"), y2=alt.Y2("high"))
     )
     title = panel_title(_title(group), _told(group), _WIDTH)
     chart: alt.LayerChart = alt.LayerChart(layer=[rules, words, line, bar, lines]).properties(

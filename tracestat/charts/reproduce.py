@@ -194,11 +194,11 @@ def _panel(
     tips = [alt.Tooltip(f"{name}:N", title=words) for name, words in _TIPS]
     base = alt.Chart(rows_of(data)).encode(y=y)
     words = "ours over published (log scale)"
-    band = base.mark_bar(color=GREY, opacity=0.35, height=_LINE - 5).encode(x=x("below", words), x2="above:Q")
+    band = base.mark_bar(color=GREY, opacity=0.35, height=_LINE - 5).encode(x=x("below", words), x2=alt.X2("above:Q"))
     one = alt.Chart(rows_of([{"one": 1.0}])).mark_rule(color=INK, strokeDash=[3, 3]).encode(x=x("one", words))
-    spread = base.mark_rule(strokeWidth=1).encode(x=x("least", words), x2="most:Q", color=color)
+    spread = base.mark_rule(strokeWidth=1).encode(x=x("least", words), x2=alt.X2("most:Q"), color=color)
     interval = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=3.5, opacity=0.75)
-    interval = interval.encode(x=x("low", words), x2="high:Q", color=color)
+    interval = interval.encode(x=x("low", words), x2=alt.X2("high:Q"), color=color)
     dots = base.mark_point(filled=True, size=60, opacity=1).encode(
         x=x("x", words), color=color, shape=shape, tooltip=tips
     )

@@ -124,7 +124,7 @@ def _panel(
     band = (
         base.transform_filter("isValid(datum.low) && isValid(datum.high)")
         .mark_area(opacity=0.16)
-        .encode(x=x, y=low, y2="high:Q", color=color)
+        .encode(x=x, y=low, y2=alt.Y2("high:Q"), color=color)
     )
     line = base.mark_line(strokeWidth=1.8).encode(x=x, y=y, color=color)
     tips = [alt.Tooltip(f"{name}:N", title=title) for name, title in _TIPS]
@@ -191,6 +191,6 @@ def _strip(points: Sequence[ResidualPoint], domain: tuple[float, float], pixels:
     chart: alt.Chart = mark.encode(
         x=time_axis("x", "", domain, bare=True),
         y=alt.Y("what:N", sort=["rows", "sessions"], axis=axis),
-        text="text:N",
+        text=alt.Text("text:N"),
     ).properties(width=pixels, height=_STRIP)
     return chart

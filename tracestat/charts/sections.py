@@ -167,7 +167,7 @@ def _dot_panel(
     bars = (
         base.transform_filter("isValid(datum.low) && isValid(datum.high)")
         .mark_rule(strokeWidth=1.6, opacity=0.7)
-        .encode(x=_at(x, "low"), x2="high:Q", y=y, yOffset=offset, color=color)
+        .encode(x=_at(x, "low"), x2=alt.X2("high:Q"), y=y, yOffset=offset, color=color)
     )
     shape = alt.Shape("rule:N", scale=alt.Scale(domain=list(series)), sort=None, legend=None)
     points = base.mark_point(filled=True, size=38, opacity=1).encode(
@@ -268,7 +268,7 @@ def _sweep_panel(sweeps: Sequence[TimeoutSweep], name: str, words: str, deployed
     band = (
         base.transform_filter("isValid(datum.low) && isValid(datum.high)")
         .mark_area(opacity=0.18)
-        .encode(x=x, y=_at(y, "low"), y2="high:Q", color=color)
+        .encode(x=x, y=_at(y, "low"), y2=alt.Y2("high:Q"), color=color)
     )
     line = base.mark_line(strokeWidth=1.8).encode(x=x, y=y, color=color)
     shape = alt.Shape("rule:N", scale=alt.Scale(domain=series), sort=None, legend=None)

@@ -6,6 +6,7 @@ import math
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tracestat.charts.captions import titled
@@ -115,11 +116,24 @@ def panel_title(title: str, lines: Iterable[str], pixels: float, *, rows: int = 
     )
 
 
-def rows_of(values: Sequence[Mapping[str, Any]]) -> alt.InlineData:
-    """Give rows as the data of a chart; no frame is needed, and no limit on their number applies."""
+@cache
+def _shared() -> type[alt.InlineData]:
+    """Give a kind of data that layers share: its rows never change, so that no copy of a chart needs its own."""
     import altair as alt
 
-    return alt.InlineData(values=[dict(row) for row in values])
+    class Shared(alt.InlineData):
+        def __deepcopy__(self, _: object) -> Shared:
+            return self
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            return rows_of, (self._kwds["values"],)
+
+    return Shared
+
+
+def rows_of(values: Sequence[Mapping[str, Any]]) -> alt.InlineData:
+    """Give rows as the data of a chart; no frame is needed, and no limit on their number applies."""
+    return _shared()(values=[dict(row) for row in values])
 
 
 def time_axis(field: str, title: str, domain: tuple[float, float], *, bare: bool = False) -> alt.X:
@@ -153,7 +167,7 @@ def message(text: str, pixels: int = 560) -> alt.Chart:
     chart: alt.Chart = (
         alt.Chart(rows_of([{"text": lines}]))
         .mark_text(fontSize=_TEXT, color=GREY, align="center", lineHeight=16)
-        .encode(text="text:N")
+        .encode(text=alt.Text("text:N"))
         .properties(width=pixels, height=60 + 16 * len(lines))
     )
     return chart
@@ -161,11 +175,13 @@ def message(text: str, pixels: int = 560) -> alt.Chart:
 
 def finished(chart: Any, title: alt.TitleParams) -> alt.TopLevelMixin:
     """Put the title on a chart and give it the common look."""
-    done: alt.TopLevelMixin = (
-        chart.properties(title=title, background="white", padding=12)
-        .configure(font=_FONT)
-        .configure_view(stroke=None)
-        .configure_axis(
+    import altair as alt
+
+    # in one go: each step of a chart of panels copies all of them
+    config = alt.Config(
+        font=_FONT,
+        view=alt.ViewConfig(stroke=None),
+        axis=alt.AxisConfig(
             labelFontSize=_SMALL,
             titleFontSize=_TEXT,
             titleFontWeight="normal",
@@ -175,7 +191,8 @@ def finished(chart: Any, title: alt.TitleParams) -> alt.TopLevelMixin:
             domainColor="#999999",
             tickColor="#999999",
             labelLimit=400,
-        )
-        .configure_legend(labelFontSize=_SMALL, titleFontSize=_SMALL, labelLimit=320, titleFontWeight="normal")
+        ),
+        legend=alt.LegendConfig(labelFontSize=_SMALL, titleFontSize=_SMALL, labelLimit=320, titleFontWeight="normal"),
     )
+    done: alt.TopLevelMixin = chart.properties(title=title, background="white", padding=12, config=config)
     return done

@@ -157,13 +157,13 @@ def _bars(title: str, rows: Sequence[Mapping[str, Any]], order: Sequence[str], *
     whiskers = (
         base.transform_filter("isValid(datum.low) && isValid(datum.high)")
         .mark_rule(strokeWidth=1.2)
-        .encode(x=alt.X("low:Q", scale=scale), x2="high:Q", y=y, yOffset=offset)
+        .encode(x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q"), y=y, yOffset=offset)
     )
     # the number stands right of the bar and of its whisker
     texts = (
         base.transform_calculate(end="max(isValid(datum.high) ? datum.high : 0, isValid(datum.y) ? datum.y : 0)")
         .mark_text(fontSize=9, align="left", dx=4)
-        .encode(x=alt.X("end:Q", scale=scale), y=y, yOffset=offset, text="label:N")
+        .encode(x=alt.X("end:Q", scale=scale), y=y, yOffset=offset, text=alt.Text("label:N"))
     )
     height = max(len(order), 1) * (3 * _BAR + 8)
     chart: alt.LayerChart = alt.LayerChart(layer=[bars, whiskers, texts]).properties(
@@ -192,7 +192,7 @@ def _bins(result: SummaryResult) -> alt.TopLevelMixin:
     mark = alt.Chart(rows_of(rows)).mark_bar()
     chart: alt.Chart = mark.encode(
         x=alt.X("bin:N", sort=order, title="effective latency", axis=alt.Axis(labelAngle=0)),
-        xOffset="what:N",
+        xOffset=alt.XOffset("what:N"),
         y=alt.Y("y:Q", title="share", axis=alt.Axis(format="%")),
         color=color,
     ).properties(width=560, height=280)

@@ -89,7 +89,7 @@ def _curves(
     band = (
         base.transform_filter("isValid(datum.low)")
         .mark_area(opacity=0.2, interpolate="step-after")
-        .encode(x=x, y=alt.Y("low:Q", title=words, axis=axis, scale=scale), y2="high:Q", color=_colors(names))
+        .encode(x=x, y=alt.Y("low:Q", title=words, axis=axis, scale=scale), y2=alt.Y2("high:Q"), color=_colors(names))
     )
     # the curve falls at its ends of waits only, and holds between them
     line = base.mark_line(interpolate="step-after", strokeWidth=1.8).encode(x=x, y=y, color=_colors(names))
@@ -147,7 +147,7 @@ def _strip(groups: Sequence[SurvivalGroup], names: Sequence[str], domain: tuple[
     chart: alt.Chart = mark.encode(
         x=time_axis("x", "", domain, bare=True),
         y=alt.Y("group:N", sort=list(names), axis=axis),
-        text="text:N",
+        text=alt.Text("text:N"),
         color=_colors(names),
     ).properties(width=_WIDTH, height=_LINE * max(len(names), 1))
     return chart

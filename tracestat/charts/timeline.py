@@ -133,7 +133,7 @@ def _panel(result: TimelineResult, folded: Fold, line: tuple[float, float], data
     ]
     if grey:
         quiet = alt.Chart(_named(grey, "quiet", data))
-        layers.append(quiet.mark_rect(color="#ececec").encode(x=x, x2="b:Q"))
+        layers.append(quiet.mark_rect(color="#ececec").encode(x=x, x2=alt.X2("b:Q")))
     states = [state for state in _COLORS if any(bar.state == state for bar in result.bars)]
     paint = alt.Scale(domain=[STATE_WORDS[state] for state in states], range=[_COLORS[state] for state in states])
     color = alt.Color(
@@ -145,13 +145,13 @@ def _panel(result: TimelineResult, folded: Fold, line: tuple[float, float], data
     tips = [alt.Tooltip(f"{name}:N", title=words) for name, words in _TIPS]
     # the edge keeps what is shorter than a pixel in sight
     bars = base.mark_bar(strokeWidth=0.7).encode(
-        x=x, x2="b:Q", y=y, color=color, stroke=alt.Stroke("state:N", scale=paint, legend=None), tooltip=tips
+        x=x, x2=alt.X2("b:Q"), y=y, color=color, stroke=alt.Stroke("state:N", scale=paint, legend=None), tooltip=tips
     )
     names_in = base.transform_filter("datum.label != ''").mark_text(align="left", dx=3, fontSize=9, color="white")
-    layers += [bars, names_in.encode(x=x, y=y, text="label:N")]
+    layers += [bars, names_in.encode(x=x, y=y, text=alt.Text("label:N"))]
     if grey:
         texts = quiet.mark_text(fontSize=9, color=INK, align="left", dx=2, fontStyle="italic")
-        layers.append(texts.encode(x=x, y=y, text="label:N"))
+        layers.append(texts.encode(x=x, y=y, text=alt.Text("label:N")))
     layers += _marks(result, rows, y, x_end, data)
     chart: alt.LayerChart = alt.LayerChart(layer=layers).properties(width=_WIDTH, height=_ROW * max(len(names), 2))
     return chart

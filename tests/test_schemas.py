@@ -164,6 +164,30 @@ OWN = {
         "largest_tokens",
     ),
     "reproduce": ("release", "not_shown"),
+    "simulate_run": (
+        "policy",
+        "load",
+        "host_bytes",
+        "seeds",
+        "ttft",
+        "ratio",
+        "captured_share",
+        "captured",
+        "gain",
+        "shares",
+        "slowest_recompute",
+        "requests_within_slo",
+        "sessions_within_slo",
+        "deadline_subset",
+        "pinned_share",
+        "queueing_seconds",
+        "link_utilisation",
+        "link_wait",
+        "pool",
+        "blocked",
+        "stable",
+    ),
+    "simulate_calibrate": ("timings", "n_within", "rms", "constants", "not_told", "ladder"),
     "forecast_evaluate": ("split", "tau", "methods", "against", "order", "headline"),
     "keys": ("keys",),
     "calls": ("calls",),
@@ -255,8 +279,13 @@ def documents(
         if command == "hardware_estimate":
             given = ["--card", "rtx4090", "--model", config_file(tmp_path), "--weight-dtype", "fp8"]
             return ask("hardware", "estimate", *given, "-o", tmp_path / "guess.toml")
-        if command.startswith("hardware"):
+        if command.startswith("hardware") or command == "simulate_calibrate":
             return ask(*command.split("_"))
+        if command == "simulate_run":
+            from tests.simulate.sessions import constants_file  # it is made of tests that read this file
+
+            small = ["--load", "0.25", "--hours", "0.02", "--warmup", "10", "--seeds", "1", "--policy", "P2,P3"]
+            return ask(command, "--constants", constants_file(tmp_path / "c.json"), *small)
         made = ask("synth", "-o", tmp_path / "a.jsonl", "--sessions", "3")
         if command == "synth":
             return made
@@ -319,6 +348,8 @@ def test_answer_keeps_to_its_schema(
         "hardware_new",
         "hardware_estimate",
         "forecast_fit",
+        "simulate_run",
+        "simulate_calibrate",
     ],
 )
 def test_other_document_keeps_to_its_schema(documents: Callable[[str], dict[str, Any]], command: str) -> None:

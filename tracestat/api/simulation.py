@@ -33,6 +33,7 @@ DEFAULT_POLICIES: Final = ("P2", "P3", "P4-D")
 _MOST_SEEDS: Final = 10_000
 _MOST_GB: Final = 1e6
 _FEW_SEEDS: Final = 30
+_FEW_WAIT: Final = 0.1  # requests on average
 _GB: Final = 1e9
 _CHANGES: Final = "sessions as workload of a simulated server, by tracestat: a row per simulated request"
 
@@ -102,10 +103,14 @@ def run_simulation(
 
     Examples
     --------
+    What policies know is left out here: P2-R reads nothing of it.
+
     >>> import tracestat
+    >>> from tracestat.constants import Constants
+    >>> nothing = Constants(tracestat.load_hardware(), None)
     >>> with tracestat.open() as trace:
     ...     result = tracestat.run_simulation(
-    ...         trace, "P2-R", seeds=1, load=1, hours=0.05, warmup_s=30, where="provider = 'codex'", jobs=1)
+    ...         trace, "P2-R", constants=nothing, seeds=1, load=1, hours=0.05, warmup_s=30, jobs=1)
     >>> [group.policy for group in result.groups], result.sessions
     (['P1', 'P2-R', 'P5-B'], 8)
     """
@@ -145,7 +150,7 @@ def run_simulation(
     ratio, stable = waiting_ratio(runs)
     host_bytes = int(base.host_gb * _GB)
     shared = Shared(base.load, host_bytes, seeds, workload.counts.recorded_sessions, _developers(frame, workload))
-    notes = _notes(prepared, workload, as_run, base, names, seeds, stable=stable)
+    notes = _notes(prepared, workload, as_run, base, names, seeds, stable=stable, waiting=_waiting(runs))
     return SimulationResult(
         replace(head_of(opened, selection, "simulate_run", notes=notes), unit="pause", clock="wall"),
         hardware=machine.id,
@@ -292,6 +297,15 @@ def _frame(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame([dict(row) for row in rows], schema=schema, strict=False)
 
 
+def _waiting(runs: pl.DataFrame) -> tuple[float, float]:
+    """Give the mean numbers waiting under P1 in the halves of the window, mean over the seeds."""
+    import polars as pl
+
+    base = runs.filter(pl.col("policy") == BASE)
+    first, second = (base[f"waiting_{half}_mean"].fill_null(0.0).to_numpy().mean() for half in ("first", "second"))
+    return float(first), float(second)
+
+
 def _developers(frame: pl.DataFrame, workload: SimulationWorkload) -> int:
     import polars as pl
 
@@ -308,6 +322,7 @@ def _notes(
     seeds: int,
     *,
     stable: bool,
+    waiting: tuple[float, float],
 ) -> list[str]:
     """Say what the numbers do not show."""
     notes = [*prepared.notes, *workload.notes]
@@ -325,6 +340,8 @@ def _notes(
     notes.append(
         f"{', '.join(bounds)} know{'s' if len(bounds) == 1 else ''} when a pause ends: a bound, not something to deploy"
     )
+    if "P6" in policies:
+        notes.append("P6 plans from reports of progress that are drawn, not recorded: half of its tool pauses over 2 s")
     if prepared.constants.workload is not None and prepared.constants.workload.origin.synthetic:
         notes.append("what policies know comes from an invented trace")
     if seeds < _FEW_SEEDS:
@@ -333,9 +350,11 @@ def _notes(
             "for a claim give --seeds 100"
         )
     if not stable:
+        first, second = waiting
         notes.append(
-            "not stable: under P1 more requests wait in the second half of the window than in the first, by over a "
-            "half in more than 5 % of the seeds; the numbers are of how far the queue got"
+            "not stable by the rule: under P1 over half as many again wait in the second half of the window as in the "
+            f"first, in more than 5 % of the seeds ({first:.2g} and {second:.2g} requests on average)"
+            + ("; so few wait that it says little" if second < _FEW_WAIT else ": numbers are of how far the queue got")
         )
     notes.append(
         "one GPU, one model, one host tier behind one link; nothing is said of several GPUs, of remote tiers, or of "

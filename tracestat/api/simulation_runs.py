@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -16,12 +17,16 @@ from tracestat.simulate.forms import Requests
 from tracestat.simulate.runs import Inputs, Row, run_once
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     import loky
 
 __all__ = ["Played", "Task", "play"]
 
 # another process needs about a second before its first run
 _PATIENCE_SECONDS: Final = 1.0
+# runs given to a process before the first of them is back: one that takes long holds the others up no longer than that
+_AHEAD: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +102,14 @@ def _play_beside(tasks: Sequence[Task], shared: _Shared, jobs: int) -> Iterator[
         pool: loky.ProcessPoolExecutor = loky.ProcessPoolExecutor(jobs, initializer=_begin, initargs=(shared,))
         opened.push(lambda kind, *_: pool.shutdown(kill_workers=kind is not None))
         try:
-            yield from pool.map(_work, tasks)
+            # not its map: that cancels what waits, of which an interrupted pool then complains on stderr
+            waiting: deque[Future[Played]] = deque()
+            for task in tasks:
+                waiting.append(pool.submit(_work, task))
+                if len(waiting) >= _AHEAD * jobs:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
         except BrokenProcessPool:
             raise TracestatError(
                 "simulation: a process ended before its run was done, perhaps for want of memory; try --jobs 1"

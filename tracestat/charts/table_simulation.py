@@ -145,7 +145,7 @@ def _ratio(value: float) -> str:
 
 def _share(item: SeedMedian) -> str:
     """Write a share in percent with its interval, without the sign."""
-    return _with(item.interval, lambda x: f"{100 * x:.1f}")
+    return _with(item.interval, lambda x: f"{100 * x:.1f}" if 5e-4 <= x < 0.9995 else f"{100 * x:.0f}")
 
 
 def _range(item: SeedMedian, write: Callable[[float], str]) -> str:
@@ -225,10 +225,12 @@ def _seeds(groups: Sequence[SimulatedPolicy], result: SimulationResult, title: s
         for group in groups
     )
     stable = "stable" if result.stable else "not stable"
+    without = result.seeds - result.waiting_ratio.n
+    endless = f", and endless in {counted(without, 'seed')} where none waited in the first" if without else ""
     notes = [
         "the oracle is P5-B (Belady, with prefetch in time); its gain is over P1, in the means of all seeds",
         f"this configuration is {stable}: waiting in the second half of the window over the first under P1 "
-        f"{ratio_words(result.waiting_ratio)}, seeds {_range(result.waiting_ratio, _ratio)}",
+        f"{ratio_words(result.waiting_ratio)}, seeds {_range(result.waiting_ratio, _ratio)}{endless}",
     ]
     return Table(title, columns, rows, (), tuple(notes))
 

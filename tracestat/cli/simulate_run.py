@@ -13,6 +13,7 @@ from tracestat.cli.options import Licensed, Output, WholeSessions, expand, given
 from tracestat.cli.output import check_output, remark, show
 from tracestat.cli.progress import progress_bar
 from tracestat.cli.reading import opened, own_names
+from tracestat.cli.screen import complain
 from tracestat.errors import UsageError
 
 __all__ = ["run_command"]
@@ -255,20 +256,24 @@ def run_command(
     with opened(sessions, output) as trace:
         import tracestat
 
-        with progress_bar("simulating", quiet=output.quiet, in_bytes=False) as progress:
-            result = tracestat.run_simulation(
-                trace,
-                policy,
-                seeds=seeds,
-                constants=constants,
-                requests=requests,
-                jobs=jobs,
-                progress=progress,
-                **sessions.options(),
-                **licensed.options(),
-                **served.options(),
-                **engine.options(),
-            )
+        try:
+            with progress_bar("simulating", quiet=output.quiet, in_bytes=False) as progress:
+                result = tracestat.run_simulation(
+                    trace,
+                    policy,
+                    seeds=seeds,
+                    constants=constants,
+                    requests=requests,
+                    jobs=jobs,
+                    progress=progress,
+                    **sessions.options(),
+                    **licensed.options(),
+                    **served.options(),
+                    **engine.options(),
+                )
+        except KeyboardInterrupt:
+            complain("interrupted: no run is kept and no file was written; for what can go on later see simulate sweep")
+            raise
         if requests is not None:
             remark(f"wrote {requests.name}", quiet=output.quiet)
         show(result, output, names=own_names(trace))

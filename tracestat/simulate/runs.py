@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any, Final, TypeAlias, get_type_hints
 
 import numpy as np
@@ -208,7 +209,7 @@ def _plan(
         view = oracle_view(workload, seen)
     elif reads is ProgressView:
         view = progress_view(workload, seen, seed=seed)
-    return ask(policy, view, constants, where=f"policy {configuration.policy}"), None
+    return ask(policy, view, constants, where=f"policy {Path(configuration.policy).name}"), None
 
 
 _KINDS: Final[Mapping[Any, type]] = {

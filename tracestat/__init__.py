@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tracestat.api.sessions import session_timeline
     from tracestat.api.simulation import run_simulation
     from tracestat.api.summaries import summary
+    from tracestat.api.sweep import read_sweep, sweep
     from tracestat.constants import load_constants
     from tracestat.errors import TracestatError, UsageError
     from tracestat.forecast.recent import recent_of
@@ -72,6 +73,7 @@ __all__ = [
     "occupancy",
     "open",
     "predict_remaining",
+    "read_sweep",
     "recent_of",
     "reproduce",
     "residual",
@@ -81,6 +83,7 @@ __all__ = [
     "summary",
     "summary_section",
     "survival_curve",
+    "sweep",
     "synth_trace",
     "to_lifelines",
 ]
@@ -114,6 +117,7 @@ _HOME = {
     "occupancy": ("tracestat.api.occupancy", "occupancy"),
     "open": ("tracestat.api.common", "open_trace"),
     "predict_remaining": ("tracestat.api.forecast_predictions", "predict_remaining"),
+    "read_sweep": ("tracestat.api.sweep", "read_sweep"),
     "recent_of": ("tracestat.forecast.recent", "recent_of"),
     "reproduce": ("tracestat.api.reproduce", "reproduce"),
     "residual": ("tracestat.api.residual", "residual"),
@@ -123,6 +127,7 @@ _HOME = {
     "summary": ("tracestat.api.summaries", "summary"),
     "summary_section": ("tracestat.api.sections", "summary_section"),
     "survival_curve": ("tracestat.api.curves", "survival_curve"),
+    "sweep": ("tracestat.api.sweep", "sweep"),
     "synth_trace": ("tracestat.synth", "synth_trace"),
     "to_lifelines": ("tracestat.api.lifelines_models", "to_lifelines"),
 }

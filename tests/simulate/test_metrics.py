@@ -170,7 +170,9 @@ def test_requests_of_the_warm_up_take_part_in_the_numbering() -> None:
 
 def test_stability() -> None:
     assert stability(50.0, 100.0, 100.0) == Stability(1.0, 2.0, 2.0)
-    assert stability(0.0, 1.0, 100.0).ratio == float("inf")
+    assert stability(0.0, 50.0, 100.0).ratio == float("inf")
+    # four hundredths of a request on average are no queue that grows
+    assert stability(0.0, 2.0, 100.0).ratio == 1.0
     assert is_stable([1.5] * 95 + [9.0] * 5)
     assert not is_stable([1.5] * 94 + [9.0] * 6)
     assert not is_stable([float("inf")])

@@ -6,6 +6,7 @@ import typer
 
 from tracestat.cli.simulate_calibrate import calibrate_command
 from tracestat.cli.simulate_run import run_command
+from tracestat.cli.simulate_sweep import sweep_command, verdict_command
 
 __all__ = ["simulate"]
 
@@ -22,4 +23,5 @@ simulate.command("run", epilog=_example("simulate run trace.duckdb --policy P2,P
 simulate.command("calibrate", epilog=_example("simulate calibrate --hardware rtx4090-llama3.1-8b-fp8"))(
     calibrate_command
 )
-# further commands of the group, as sweep, join here
+simulate.command("sweep", epilog=_example("simulate sweep paired trace.duckdb -o runs.parquet"))(sweep_command)
+simulate.command("verdict", epilog=_example("simulate verdict runs.parquet --chart verdict.html"))(verdict_command)

@@ -38,6 +38,7 @@ SLO_SECONDS: Final = 1.0
 SLOWEST: Final = 0.05
 STABLE_RATIO: Final = 1.5
 STABLE_SHARE: Final = 0.95
+_FEW_WAITING: Final = 0.1
 
 
 def quantile(values: ArrayLike, q: float) -> float | None:
@@ -243,11 +244,12 @@ def stability(first_integral: float, second_integral: float, window: float) -> S
     --------
     >>> stability(100.0, 180.0, 200.0)
     Stability(first=1.0, second=1.8, ratio=1.8)
-    >>> stability(0.0, 0.0, 200.0).ratio
+    >>> stability(0.0, 5.0, 200.0).ratio
     1.0
     """
     first, second = 2 * first_integral / window, 2 * second_integral / window
-    ratio = second / first if first > 0 else 1.0 if second <= 0 else float("inf")
+    # a hundredth of a request that waits says nothing of a queue that grows
+    ratio = 1.0 if second < _FEW_WAITING else second / first if first > 0 else float("inf")
     return Stability(first, second, ratio)
 
 

@@ -73,7 +73,7 @@ class Stability:
     first, second : float
         Mean number of requests waiting in the halves of the window.
     ratio : float
-        The second over the first; 1 where both are 0, infinite where only the first is.
+        The second over the first, infinite where that is 0; 1 where the second is below 0.1: too few to tell.
     """
 
     first: float

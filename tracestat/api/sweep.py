@@ -110,7 +110,7 @@ def sweep(
         raise UsageError(f"--jobs {jobs}: give 1 or more processes")
     opened = as_trace(trace)
     about = attribution_of(opened, _CHANGES, licence=licence, attribution=attribution)
-    chosen: dict[str, str | None] = {"where": where, "since": since, "until": until, "tz": tz}
+    chosen: dict[str, Any] = {"where": where, "since": since, "until": until, "tz": tz}
     prepared = prepare(opened, made.configurations, constants=constants, **chosen)
     batches = batches_of(made.configurations, made.seeds)
     which = (str(chosen[name]) for name in sorted(chosen))

@@ -157,7 +157,7 @@ def _multiplied(block: Mapping[str, Any], where: str) -> list[Configuration]:
     hints = get_type_hints(Configuration)
     names = [field.name for field in fields(Configuration)]
     _only(block, set(names), where)
-    lists = []
+    lists: list[list[tuple[str, Any]]] = []
     for name in names:
         if name not in block:
             continue

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gc
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import polars as pl
@@ -21,20 +22,28 @@ from tracestat.store import SCHEMA_VERSION, Trace, is_store, open_if_store, open
 ROWS = [round_("s", i, [call(f"call_{i}", 10 * i, 10 * i + 1)], text=10 * i) for i in range(3)]
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Path:
-    ingest([write(tmp_path / "a.jsonl", ROWS)], tmp_path / "a.duckdb")
-    return tmp_path / "a.duckdb"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    ingest([write(folder / "a.jsonl", ROWS)], folder / "a.duckdb")
+    return folder / "a.duckdb"
 
 
 @pytest.fixture
-def trace(store: Path) -> Any:
-    with open_store(store) as opened:
+def store(made: Path, tmp_path: Path) -> Path:
+    """Give a copy that a test may damage."""
+    return shutil.copyfile(made, tmp_path / "a.duckdb")
+
+
+@pytest.fixture(scope="module")
+def trace(made: Path) -> Iterator[Trace]:
+    """Give one open trace for all: what one of them asks must not show to the next."""
+    with open_store(made) as opened:
         yield opened
 
 
-def test_what_it_says_of_itself(trace: Trace, store: Path) -> None:
-    assert trace.path == store
+def test_what_it_says_of_itself(trace: Trace, made: Path) -> None:
+    assert trace.path == made
     assert trace.shown == "a.duckdb"
     assert trace.counts == {"rounds": 3, "tool_calls": 3, "timing_events": 6, "rejected": 0}
     assert trace.synthetic is False
@@ -217,9 +226,10 @@ def test_two_at_once_with_different_limits(store: Path) -> None:
         assert one.counts == two.counts
 
 
-def test_another_program_may_read_at_the_same_time(trace: Trace, store: Path) -> None:
+def test_another_program_may_read_at_the_same_time(trace: Trace, made: Path) -> None:
+    assert trace.counts["rounds"] == 3
     code = "import sys; from tracestat.store import open_store; print(open_store(sys.argv[1]).counts['rounds'])"
-    assert subprocess.run([sys.executable, "-c", code, store], check=True, capture_output=True).stdout == b"3\n"
+    assert subprocess.run([sys.executable, "-c", code, made], check=True, capture_output=True).stdout == b"3\n"
 
 
 def test_a_file_that_another_program_writes(store: Path) -> None:

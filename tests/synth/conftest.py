@@ -20,7 +20,7 @@ class Large:
 
 @pytest.fixture(scope="session")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Large:
-    """About 80,000 rounds of 52 developers."""
+    """About 48,000 rounds of 32 developers."""
     path = tmp_path_factory.mktemp("synth") / "large.jsonl"
-    truth = synth_trace(path, sessions=1000, seed=20, developers=52)
+    truth = synth_trace(path, sessions=600, seed=20, developers=32)
     return Large(path, truth, calls_of(path))

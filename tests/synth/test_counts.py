@@ -101,7 +101,7 @@ def test_counts_are_those_of_the_rows(large: Large, counted: dict[str, Counter[s
 
 
 def test_developers(large: Large, counted: dict[str, Counter[str]]) -> None:
-    assert large.truth.developers_written == counted["claude"]["all_developers"] == 52
+    assert large.truth.developers_written == counted["claude"]["all_developers"] == 32
 
 
 @pytest.mark.parametrize("provider", ["claude", "codex"])

@@ -28,7 +28,7 @@ from tracestat.synth.from_profile_laws import KeyDraws
 from tracestat.synth.from_profile_reading import checked_profile, read_profile
 from tracestat.synth.from_profile_truth import ProfileTruth
 
-SESSIONS = 200
+SESSIONS = 120
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,7 @@ def test_keys_with_many_calls_show_the_slope_without_the_effects(large: Large, t
 
     k = brentq(score, 0.02, 2.0)
     se = (-(score(k + 1e-3) - score(k - 1e-3)) / 2e-3) ** -0.5
-    assert used.sum() >= 12
+    assert used.sum() >= 10
     # the last event of a key falls where its exposure ends: upward bias of about 1 / (events per key), 20 to 300 here
     assert -4 * se < k - 1.0 - law.slope < 4 * se + 0.03
 

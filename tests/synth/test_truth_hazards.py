@@ -44,8 +44,7 @@ class World:
 
 SEEDS = [
     pytest.param((1, 200), id="1"),
-    pytest.param((2, 140), id="2"),
-    *(pytest.param((seed, 900), id=f"{seed}", marks=pytest.mark.full) for seed in (3, 4, 5, 6)),
+    *(pytest.param((seed, 900), id=f"{seed}", marks=pytest.mark.full) for seed in (2, 3, 4, 5, 6)),
 ]
 
 
@@ -122,7 +121,6 @@ def hazards(world: World, **options: object) -> dict[tuple[object, ...], HazardG
 LAWFUL = "tool_class NOT IN ('human', 'poll') AND n_calls = 1"
 
 
-@pytest.mark.first_case
 def test_hazards_of_classes_outside_the_windows_are_those_of_their_laws(world: World) -> None:
     scores, held = [], []
     for (provider, tool_class), group in hazards(world, by="provider,tool_class", where="n_calls = 1").items():

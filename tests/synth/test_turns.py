@@ -12,22 +12,28 @@ from tests.synth.reading import sessions_of
 from tracestat.synth.catalogue import PROVIDERS
 from tracestat.synth.laws import compound_moments
 
+Counts = dict[str, tuple[list[int], list[int]]]
 
-@pytest.mark.parametrize("provider", ["claude", "codex"])
-@pytest.mark.first_case
-def test_rounds_of_requests_and_sessions(large: Large, provider: str) -> None:
-    requests: list[int] = []
-    sessions: list[int] = []
+
+@pytest.fixture(scope="module")
+def counted(large: Large) -> Counts:
+    """Count the rounds of each request and of each session, by provider."""
+    counts: Counts = {"claude": ([], []), "codex": ([], [])}
     seen: set[str] = set()
     for rows in sessions_of(large.path):
-        if rows[0]["provider"] != provider:
-            continue
+        requests, sessions = counts[rows[0]["provider"]]
         fresh = [row for row in rows if row["round_id"] not in seen]
         seen |= {row["round_id"] for row in fresh}
         starts = [i for i, row in enumerate(fresh) if row["current_user_message_count"]]
         assert starts[0] == 0
         requests += np.diff([*starts, len(fresh)]).tolist()
         sessions.append(len(fresh))
+    return counts
+
+
+@pytest.mark.parametrize("provider", ["claude", "codex"])
+def test_rounds_of_requests_and_sessions(counted: Counts, provider: str) -> None:
+    requests, sessions = counted[provider]
     inner = PROVIDERS[provider].rounds.moments()
     outer = PROVIDERS[provider].requests.moments()
     for counts, (mean, square, _) in ((requests, inner), (sessions, compound_moments(outer, inner))):

@@ -488,8 +488,15 @@ def _renamed(value: Json, path: Path, new: str) -> Json:
     return _changed(value, path, change)
 
 
-def poisoned(objects: list[Json]) -> Iterator[tuple[str, Json]]:
+def poisoned(objects: list[Json], *, every: int = 1) -> Iterator[tuple[str, Json]]:
     """Give every object with a secret in one of its places, in every shape and with every odd type around it.
+
+    Parameters
+    ----------
+    objects : list
+        What stands in the lines of a log.
+    every : int, optional
+        Only every so many of them; what divides the number of shapes would leave some out.
 
     Yields
     ------
@@ -502,15 +509,16 @@ def poisoned(objects: list[Json]) -> Iterator[tuple[str, Json]]:
             where = f"object {number}: {'.'.join(map(str, path))}"
             for shape in SHAPES:
                 n += 1
-                yield (
-                    f"{where} = {shape!r} {_secret(n)}",
-                    _with(value, path, shape.replace("{}", _secret(n)).replace("{{", "{").replace("}}", "}")),
-                )
+                if n % every == 0:
+                    text = shape.replace("{}", _secret(n)).replace("{{", "{").replace("}}", "}")
+                    yield f"{where} = {shape!r} {_secret(n)}", _with(value, path, text)
             for odd in ODD:
                 n += 1
-                yield f"{where} = odd {_secret(n)}", _with(value, path, odd(_secret(n)))
+                if n % every == 0:
+                    yield f"{where} = odd {_secret(n)}", _with(value, path, odd(_secret(n)))
             n += 1
-            yield f"{where} renamed {_secret(n)}", _renamed(value, path, _secret(n))
+            if n % every == 0:
+                yield f"{where} renamed {_secret(n)}", _renamed(value, path, _secret(n))
 
 
 def wholly(objects: list[Json], *, shape: str = "{}") -> list[Json]:

@@ -209,7 +209,7 @@ def test_mostly_damaged_logs_stop_the_ingest(tmp_path: Path) -> None:
     assert ingest([log], tmp_path / "a.duckdb", force=True).rejected == 5
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cuts=st.lists(st.integers(0, 5000), max_size=4), order=st.randoms(use_true_random=False))
 def test_however_the_logs_were_cut_the_store_is_the_same(
     tmp_path_factory: pytest.TempPathFactory, cuts: list[int], order: Any

@@ -35,6 +35,14 @@ _CHARTS = {
     "SummaryResult": ("summary", "draw_summary"),
     "SurvivalResult": ("survival", "draw_survival"),
     "TimelineResult": ("timeline", "draw_timeline"),
+    # what a table of runs says
+    "EtaVerdict": ("verdict_rows", "draw_eta"),
+    "LeversVerdict": ("verdict_levers", "draw_levers"),
+    "NoVerdict": ("verdict_rows", "draw_no_verdict"),
+    "QuestionsVerdict": ("verdict_rows", "draw_questions"),
+    "SensitivityVerdict": ("verdict_sensitivity", "draw_sensitivity"),
+    "SuccessVerdict": ("verdict_success", "draw_success"),
+    "WhereVerdict": ("verdict_where", "draw_where"),
 }
 
 

@@ -38,6 +38,14 @@ _LISTED = {
     "ReproduceResult": ("table_reproduce", "reproduce_tables"),
     "SimulationResult": ("table_simulation", "simulation_tables"),
     "TimelineResult": ("table_timeline", "timeline_tables"),
+    # what a table of runs says
+    "EtaVerdict": ("table_verdict_rows", "eta_tables"),
+    "LeversVerdict": ("table_verdict_levers", "levers_tables"),
+    "NoVerdict": ("table_verdict_rows", "no_tables"),
+    "QuestionsVerdict": ("table_verdict_rows", "questions_tables"),
+    "SensitivityVerdict": ("table_verdict_rows", "sensitivity_tables"),
+    "SuccessVerdict": ("table_verdict_success", "success_tables"),
+    "WhereVerdict": ("table_verdict_where", "where_tables"),
 }
 
 

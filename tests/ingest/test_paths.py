@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.ingest.helpers import lines, sample, tables, tracelab_database, tracelab_parquet
+from tests.traces import call, round_
 from tracestat.errors import TracestatError
 from tracestat.ingest import ingest
 from tracestat.ingest.cached import cached_store
@@ -43,10 +45,21 @@ def made_in(folder: Path, name: str) -> tuple[Path, Path]:
     return source, out
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.first_case
 def test_any_name(name: str, tmp_path: Path) -> None:
     made_in(tmp_path / name, name)
+
+
+def test_any_names_at_once(tmp_path: Path) -> None:
+    rows = {name: [round_(f"s{n}", 0, [call(f"c{n}", 0, 1)], text=0)] for n, name in enumerate(NAMES)}
+    for name, own in rows.items():
+        (tmp_path / name).write_bytes(lines(own))
+    report = ingest([tmp_path / name for name in NAMES], tmp_path / "out.duckdb")
+    assert [(source.path, source.kept) for source in report.sources] == [(name, 1) for name in NAMES]
+    for name in NAMES:
+        with open_store(shutil.copyfile(tmp_path / "out.duckdb", tmp_path / f"{name}.duckdb")) as trace:
+            assert trace.counts["rounds"] == len(NAMES)
 
 
 @pytest.mark.parametrize("name", ["a; DROP 'TABLE' rounds; --", "*\\[0-9]?{where}$path", "new\nline"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -271,22 +272,19 @@ def test_a_killed_ingest_leaves_the_store_as_it_was(tmp_path: Path, after: float
     assert {path.name for path in tmp_path.iterdir()} == {"logs", "a.duckdb", "fresh.duckdb"}
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
+def test_a_store_whose_facts_are_damaged_is_one_line(tmp_path: Path) -> None:
+    log, whole = tmp_path / "s1.jsonl", tmp_path / "a.duckdb"
+    log.write_bytes(b"".join(session(2)))
+    ingest([log], whole)
+    log.write_bytes(b"".join(session(3)))
+    for damage in (
         "UPDATE raw_log_facts SET facts = 'no zlib'::BLOB",
         "UPDATE raw_logs SET state = '{\"slug\": 5}'",
         'UPDATE raw_logs SET state = \'{"slug": "unheard-of"}\'',
         "UPDATE raw_logs SET rest = '\\x05'::BLOB",
-    ],
-)
-@pytest.mark.first_case
-def test_a_store_whose_facts_are_damaged_is_one_line(tmp_path: Path, damage: str) -> None:
-    log, store = tmp_path / "s1.jsonl", tmp_path / "a.duckdb"
-    log.write_bytes(b"".join(session(2)))
-    ingest([log], store)
-    with duckdb.connect(str(store)) as connection:
-        connection.execute(damage)
-    log.write_bytes(b"".join(session(3)))
-    with pytest.raises(TracestatError, match=r"damaged: make it again from the logs|not known: upgrade tracestat"):
-        ingest([log], store)
+    ):
+        store = shutil.copyfile(whole, tmp_path / "b.duckdb")
+        with duckdb.connect(str(store)) as connection:
+            connection.execute(damage)
+        with pytest.raises(TracestatError, match=r"damaged: make it again from the logs|not known: upgrade tracestat"):
+            ingest([log], store)

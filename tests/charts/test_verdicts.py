@@ -162,7 +162,7 @@ def test_machine_output_has_no_nan_and_no_second_head(kind: str, verdicts: dict[
 
 
 # a chart of many panels takes a second to put together
-SLOW = ("levers", "questions", "sensitivity")
+SLOW = ("levers", "questions", "sensitivity", "success")
 DRAWN = [pytest.param(kind, marks=[pytest.mark.full] * (kind in SLOW)) for kind in KINDS]
 
 

@@ -44,7 +44,7 @@ def levers_tables(verdict: LeversVerdict, top: int | None) -> list[Table]:
         )
         for item in shown
     )
-    notes = [f"{effect_label(e)}: {e.left_out} seeds of one side only, left out" for e in shown if e.left_out]
+    notes = [f"{effect_label(e)}: seeds that only one side has, left out: {e.left_out}" for e in shown if e.left_out]
     notes += [f"{effect_label(e)}: not stable without the lever" for e in shown if e.stable is False]
     heads = ("p50", "tail mean,\n10-90 %", "p95,\n10-90 %")
     tables = [

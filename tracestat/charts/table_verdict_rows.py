@@ -134,7 +134,11 @@ def questions_tables(verdict: QuestionsVerdict, top: int | None) -> list[Table]:
         for row in rows
     )
     reasons = dict.fromkeys(f"{' '.join(_named(row))}: {text}" for row in rows for text in row.reasons)
-    lost = [f"{' '.join(_named(row))}: {row.left_out} seeds left out" for row in rows if row.left_out]
+    lost = [
+        f"{' '.join(_named(row))}: seeds that only one side has, left out: {row.left_out}"
+        for row in rows
+        if row.left_out
+    ]
     notes = (
         "recompute: share of requests after a tool that recompute all, without and with; bytes per run; ~ not stable",
         _article(verdict.published),

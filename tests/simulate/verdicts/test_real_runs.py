@@ -21,11 +21,9 @@ from tracestat.simulate.verdicts import verdict_of
 
 @pytest.fixture(scope="module")
 def frame() -> pl.DataFrame:
-    """Two loads, three policies, two seeds, two minutes each."""
+    """Three policies, two seeds, two minutes each."""
     configurations = [
-        Configuration(policy=policy, load=load, hours=0.03, warmup_s=10.0)
-        for load in (1.0, 2.0)
-        for policy in ("P1", "P2", "P5-B")
+        Configuration(policy=policy, load=1.0, hours=0.03, warmup_s=10.0) for policy in ("P1", "P2", "P5-B")
     ]
     played = simulation_workload(tracestat.open(), scale_context=32_768)
     inputs = Inputs(
@@ -41,8 +39,8 @@ def frame() -> pl.DataFrame:
 def test_success_on_real_runs(frame: pl.DataFrame) -> None:
     found = verdict_of("success", frame)
     assert isinstance(found, SuccessVerdict)
-    assert (found.runs, found.seeds, found.configurations) == (12, 2, 2)
-    assert found.fixed == {"hours": 0.03, "warmup_s": 10.0}
+    assert (found.runs, found.seeds, found.configurations) == (6, 2, 1)
+    assert found.fixed == {"load": 1.0, "hours": 0.03, "warmup_s": 10.0}
     assert "2 seeds: no interval below 5, and a p99 of so few seeds decides nothing" in found.remarks
     waits = {(r["policy"], r["load"], r["seed"]): r["post_tool_p99"] for r in frame.rows(named=True)}
     for cell in found.each:
@@ -59,5 +57,5 @@ def test_success_on_real_runs(frame: pl.DataFrame) -> None:
 def test_eta_on_real_runs(frame: pl.DataFrame) -> None:
     found = verdict_of("eta", frame)
     assert isinstance(found, EtaVerdict)
-    pinned = frame.filter(pl.col("policy") == "P2", pl.col("load") == 1.0)["plan_pinned"].median()
+    pinned = frame.filter(pl.col("policy") == "P2")["plan_pinned"].median()
     assert found.rows[0].pinned.value == pytest.approx(pinned)

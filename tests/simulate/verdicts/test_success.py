@@ -79,7 +79,7 @@ def test_a_policy_that_lacks_a_seed_is_compared_on_common_ones() -> None:
     rows = [r for r in comparison([0.8] * 6) if not (r["policy"] == "P4-D" and r["seed"] == 2)]
     found = policy(judged(table(rows)), "P4-D")
     assert (found.seeds, found.left_out, found.over_p2["p99"].n) == (5, 1, 5)
-    assert "1 seeds of one of it and P2 only, left out" in found.reasons
+    assert "seeds that only one of it and P2 has, left out: 1" in found.reasons
     assert any("not all have the same seeds" in line for line in judged(table(rows)).remarks)
 
 

@@ -94,7 +94,7 @@ def _policy(variant: Variant, runs: Runs, cell: Cell, draws: int) -> PolicyVerdi
             elif found.n < seeds:
                 reasons.append(f"{name}: {seeds - found.n} of {seeds} seeds have no ratio")
         if left_out:
-            reasons.append(f"{left_out} seeds of one of it and P2 only, left out")
+            reasons.append(f"seeds that only one of it and P2 has, left out: {left_out}")
     itself = variant == ("P1", None)
     nothing = CapturedGain(reason="it is the baseline")
     return PolicyVerdict(

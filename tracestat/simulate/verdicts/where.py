@@ -140,7 +140,13 @@ def _place(cell: Cell, cards: Mapping[str, Hardware], draws: int) -> WhereCell:
         (ours, theirs), left = common(oracle, base)
         seeds = ours.seeds.size
         gain = to_gain(ratio(ours, theirs, "post_tool_p99", draws))
-        reason = "no seed has a ratio" if gain.value is None else f"{left} seeds left out" if left else ""
+        reason = (
+            "no seed has a ratio"
+            if gain.value is None
+            else f"seeds that only one of P1 and {ORACLE} has, left out: {left}"
+            if left
+            else ""
+        )
     return WhereCell(
         reload_ratio=price,
         times_pool=round(tier, 3),

@@ -194,11 +194,12 @@ def test_an_empty_table_says_so_in_table_and_chart(kind: str) -> None:
 
 
 def test_invented_traces_say_so() -> None:
-    invented = head("simulate_verdict", synthetic=True)
+    invented = head("simulate_verdict", synthetic=True, notes=("a note of the runs",))
     for kind, make in MADE.items():
         tables = tables_of(verdict_of(kind, table(make()), head=invented, draws=20))
         assert all(item.title.startswith("SYNTHETIC") for item in tables)
         assert "29,916 rounds" in to_text(tables)
+        assert to_text(tables).count("a note of the runs") == 1
     drawn = draw(verdict_of("none", table([]), head=invented)).to_dict()
     assert "SYNTHETIC" in json.dumps(drawn["title"])
 

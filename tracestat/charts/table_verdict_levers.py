@@ -7,7 +7,12 @@ from collections.abc import Sequence
 from tracestat.charts.captions import cut_line, titled
 from tracestat.charts.table import Column, Table, label_column
 from tracestat.charts.table_simulation import ratio_words, seconds_words
-from tracestat.charts.verdict_words import how_judged, key_label, yes_no
+from tracestat.charts.verdict_words import (
+    closing_notes,
+    how_judged,
+    key_label,
+    yes_no,
+)
 from tracestat.results.verdicts import CapMap, LeverEffect, LeversVerdict, ScalingCheck, SeedSpread
 
 __all__ = ["effect_label", "levers_tables", "size_words"]
@@ -30,7 +35,7 @@ def levers_tables(verdict: LeversVerdict, top: int | None) -> list[Table]:
     title = titled("Levers: the wait with over that without", head)
     caption = (*how_judged(verdict), *([cut] if cut else []))
     if not shown:
-        return [Table(title, caption=caption, notes=(*verdict.remarks, "no two runs differ in one lever alone"))]
+        return [Table(title, caption=caption, notes=(*closing_notes(verdict), "no two runs differ in one lever alone"))]
     lever = Column("lever", "left", "shorten")
     rows = tuple(
         (effect_label(item), *(ratio_words(item.ratios[name].median) for name in ("tail_mean", "p95")))
@@ -59,7 +64,7 @@ def levers_tables(verdict: LeversVerdict, top: int | None) -> list[Table]:
         for drawn in verdict.maps
     ]
     last = tables[-1]
-    tables[-1] = Table(last.title, last.columns, last.rows, last.caption, (*last.notes, *verdict.remarks))
+    tables[-1] = Table(last.title, last.columns, last.rows, last.caption, (*last.notes, *closing_notes(verdict)))
     return tables
 
 

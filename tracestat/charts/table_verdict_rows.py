@@ -9,6 +9,7 @@ from tracestat.charts.table import Column, Table
 from tracestat.charts.table_simulation import ratio_words
 from tracestat.charts.verdict_words import (
     captured_words,
+    closing_notes,
     eta_words,
     how_judged,
     key_label,
@@ -80,7 +81,12 @@ def eta_tables(verdict: EtaVerdict, top: int | None) -> list[Table]:
         for text in (*row.reasons, row.captured.reason)
         if text
     )
-    notes = ("pinned: share of tool pauses that the plan pins", _article(verdict.published), *reasons, *verdict.remarks)
+    notes = (
+        "pinned: share of tool pauses that the plan pins",
+        _article(verdict.published),
+        *reasons,
+        *closing_notes(verdict),
+    )
     title = titled("The TTL rule under each memoryfulness", verdict.head)
     caption = _caption(verdict, len(rows), len(verdict.rows), "rows")
     return [Table(title, columns if cells else (), cells, caption, notes)]
@@ -111,7 +117,7 @@ def questions_tables(verdict: QuestionsVerdict, top: int | None) -> list[Table]:
     title = titled("Open questions: the wait with the option over without", verdict.head)
     caption = _caption(verdict, len(rows), len(verdict.rows), "options")
     if not rows:
-        return [Table(title, caption=caption, notes=(*verdict.remarks, "no option has a base to compare with"))]
+        return [Table(title, caption=caption, notes=(*closing_notes(verdict), "no option has a base to compare with"))]
     columns = (Column("option", "left", "wrap"), Column("at", "left", "shorten"))
 
     def waits(*names: str) -> tuple[tuple[str, ...], ...]:
@@ -148,7 +154,7 @@ def questions_tables(verdict: QuestionsVerdict, top: int | None) -> list[Table]:
         (*columns, *(Column(text, "left") for text in heads)),
         cells,
         (),
-        (*notes, *reasons, *lost, *verdict.remarks),
+        (*notes, *reasons, *lost, *closing_notes(verdict)),
     )
     return [first, second, third]
 
@@ -197,7 +203,7 @@ def sensitivity_tables(verdict: SensitivityVerdict, top: int | None) -> list[Tab
     notes = [
         f"{verdict.flips_sign} of {len(verdict.rows)} change sides of 1 (sign), {verdict.flips_size} cross the gain of "
         "10 % (size); * with both whole intervals, others leave it open; ~ not stable",
-        *verdict.remarks,
+        *closing_notes(verdict),
     ]
     left = sum(bool(row.left_out) for row in rows)
     notes += [f"in {left} rows seeds of some runs only are left out"] if left else []
@@ -219,4 +225,4 @@ def flip_words(row: SensitivityRow) -> str:
 def no_tables(verdict: NoVerdict, _top: int | None) -> list[Table]:
     """Say that nothing was asked."""
     title = titled("Runs without a verdict", verdict.head)
-    return [Table(title, caption=tuple(how_judged(verdict)), notes=verdict.remarks)]
+    return [Table(title, caption=tuple(how_judged(verdict)), notes=closing_notes(verdict))]

@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from tracestat.charts.captions import cut_line, titled
 from tracestat.charts.table import Column, Table, label_column
 from tracestat.charts.table_simulation import ratio_words
-from tracestat.charts.verdict_words import captured_words, how_judged, key_label, pass_words, policy_words, reason_words
+from tracestat.charts.verdict_words import (
+    captured_words,
+    closing_notes,
+    how_judged,
+    key_label,
+    pass_words,
+    policy_words,
+    reason_words,
+)
 from tracestat.charts.words import counted, plain
 from tracestat.results.verdicts import (
     ArticleFigure,
@@ -71,7 +79,7 @@ def _totals(verdict: SuccessVerdict) -> Table:
         columns if rows else (),
         rows,
         caption,
-        (*notes, *verdict.remarks),
+        (*notes, *closing_notes(verdict)),
     )
 
 

@@ -6,6 +6,7 @@ from tracestat.charts.captions import cut_line, titled
 from tracestat.charts.table import Column, Table, label_column
 from tracestat.charts.verdict_words import (
     captured_words,
+    closing_notes,
     how_judged,
     key_label,
     reason_words,
@@ -34,7 +35,7 @@ def where_tables(verdict: WhereVerdict, top: int | None) -> list[Table]:
     cut = cut_line(len(shown), len(verdict.maps), "maps")
     caption = (*how_judged(verdict), *([cut] if cut else []))
     if not shown:
-        return [Table(title, caption=caption, notes=verdict.remarks)]
+        return [Table(title, caption=caption, notes=closing_notes(verdict))]
     tables = [
         _map(drawn, title if not i else titled(key_label(drawn.key), head), caption if not i else ())
         for i, drawn in enumerate(shown)
@@ -118,4 +119,4 @@ def _machines(verdict: WhereVerdict) -> Table:
         for p in verdict.machines
     )
     title = titled("Where machines lie: 32,768 tokens", verdict.head)
-    return Table(title, columns if rows else (), rows, (), verdict.remarks)
+    return Table(title, columns if rows else (), rows, (), closing_notes(verdict))

@@ -12,6 +12,7 @@ from tracestat.results.verdicts import Verdict
 
 __all__ = [
     "captured_words",
+    "closing_notes",
     "eta_words",
     "how_judged",
     "key_label",
@@ -154,6 +155,11 @@ def how_judged(verdict: Verdict) -> list[str]:
     if fixed:
         lines.append(f"in all runs: {', '.join(fixed[:_MOST_FIXED])}")
     return [*lines, *(made(verdict.head)[1:] if verdict.head.trace.fingerprint else [])]
+
+
+def closing_notes(verdict: Verdict) -> tuple[str, ...]:
+    """Give what is missing or must be known, and what must be known of the runs themselves."""
+    return (*verdict.remarks, *verdict.head.notes)
 
 
 def pass_words(passed: int, of: int, every: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,32 @@ def test_what_was_interrupted_goes_on_and_gives_the_same_bytes(
     tracestat.sweep(trace, GRID, path, jobs=1, progress=lambda *at: told.append(at), **OPTIONS)
     assert told[0] == (16, 40)
     assert path.read_bytes() == whole.read_bytes()
+
+
+def test_finished_runs_are_not_those_of_other_sessions_machines_or_policies(
+    trace: tracestat.Trace, tmp_path: Path
+) -> None:
+    rule = tmp_path / "mine.py"
+    rule.write_text("def plan(view, constants):\n    return None\n")
+    grid = Grid("own", "", 1, "none", (Configuration(policy=f"{rule}:plan"),))
+    prepared = prepare(trace, grid.configurations, constants=NOTHING)
+    first = module.digest_of(prepared, grid)
+    assert module.digest_of(prepare(trace, grid.configurations, constants=NOTHING), grid) == first
+    ((key, made),) = prepared.workloads.items()
+    names = made.workload.class_names
+    others = [
+        # calls put in other classes: the trace is the same
+        replace(made, workload=replace(made.workload, class_names=(names[1], names[0], *names[2:]))),
+        replace(made, workload=replace(made.workload, pause=made.workload.pause * 2)),
+        replace(made, exact_deadline=made.exact_deadline + 1),
+    ]
+    told = [module.digest_of(replace(prepared, workloads={key: other}), grid) for other in others]
+    (name,) = prepared.machines
+    slower = replace(prepared.machines[name], client=1.0)
+    told.append(module.digest_of(replace(prepared, machines={name: slower}), grid))
+    rule.write_text("def plan(view, constants):\n    return 1\n")
+    told.append(module.digest_of(prepared, grid))
+    assert len({first, *told}) == 6
 
 
 @pytest.mark.full

@@ -9,6 +9,7 @@ import pytest
 
 from tracestat.errors import TracestatError, UsageError
 from tracestat.hardware import hardware_ids, load_hardware
+from tracestat.queries import data_path
 from tracestat.simulate.configurations import change_of, changed_hardware, settings_of
 from tracestat.simulate.grids import VERDICTS, grid_from_dict, grid_names, load_grid
 from tracestat.simulate.policies import POLICIES
@@ -32,6 +33,8 @@ def test_what_ships_can_be_run(name: str, n: int, seeds: int) -> None:
     grid = load_grid(name)
     assert (grid.name, len(grid.configurations), grid.seeds, grid.n_runs) == (name, n, seeds, n * seeds)
     assert grid.verdict in VERDICTS
+    said = f"# {n:,} configurations, {seeds} seeds: {n * seeds:,} runs.\n"
+    assert said in (data_path("grids") / f"{name}.toml").read_text(encoding="utf-8")
     machines = {one: load_hardware(one) for one in hardware_ids()}
     for one in grid.configurations:
         assert one.policy in POLICIES
@@ -80,6 +83,34 @@ def test_what_is_no_grid_is_one_line(change: dict[str, Any], words: str) -> None
     with pytest.raises(TracestatError, match=r"^grid: ") as caught:
         grid_from_dict(GRID | change)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "runs", "words"),
+    [
+        ("success", [{"policy": ["P1", "P4-D"]}], "compares with P2, P5-B, missing at load = 4, host_gb = 20"),
+        ("success", [{"policy": ["P1", "P2", "P5-B"], "load": [1, 2]}, {"policy": "P3", "load": 3}], "load = 3"),
+        ("success", [{"policy": ["P1", "P5-B"]}, {"policy": "P2", "eta": 0}], "compares with P2, missing"),
+        ("where", [{"policy": ["P1", "P2"]}], "compares with P5-B"),
+        ("levers", [{"policy": "P2"}], "compares with P1"),
+        ("eta", [{"policy": "P2", "eta": 0}], "compares with P1"),
+        ("sensitivity", [{"policy": ["P1", "P2", "P5-B"], "change": "client=2"}], "compares with P4-D"),
+    ],
+)
+def test_a_verdict_has_what_it_compares_with(verdict: str, runs: list[dict[str, Any]], words: str) -> None:
+    with pytest.raises(TracestatError, match=rf"^grid: verdict {verdict} ") as caught:
+        grid_from_dict(GRID | {"verdict": verdict, "runs": runs})
+    assert words in str(caught.value)
+    assert grid_from_dict(GRID | {"verdict": "none", "runs": runs}).configurations
+
+
+def test_what_needs_no_baseline_of_its_own() -> None:
+    whole = {"policy": ["P0", "P1", "P2", "P4-D", "P5-B"]}
+    assert len(grid_from_dict(GRID | {"verdict": "success", "runs": [whole]}).configurations) == 5
+    changed = {"policy": ["P2"], "change": "eta=1.1"}
+    assert len(grid_from_dict(GRID | {"verdict": "sensitivity", "runs": [whole, changed]}).configurations) == 6
+    asked = [{"policy": "P1"}, {"policy": "P2", "eta": ["none", 0, 1]}]
+    assert len(grid_from_dict(GRID | {"verdict": "eta", "runs": asked}).configurations) == 4
 
 
 def test_missing_keys_are_named() -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from contextlib import closing
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
 import tracestat
 from tracestat.api.common import Progress, TraceLike, as_trace, head_of
+from tracestat.api.simulate_workload import SimulationWorkload
 from tracestat.api.simulation_inputs import Prepared, prepare
 from tracestat.api.sweep_parts import RUN_SCHEMA, Parts, batches_of, plan_of_sweep, run_batches
 from tracestat.constants import Constants, constants_to_dict
@@ -23,9 +27,10 @@ from tracestat.replacing import replacing
 from tracestat.results import Head, TraceInfo
 from tracestat.results.verdicts import Verdict
 from tracestat.simulate.grids import Grid, load_grid
+from tracestat.simulate.policies import POLICIES
 from tracestat.simulate.verdicts import verdict_of
 
-__all__ = ["SCHEMA", "read_sweep", "sweep"]
+__all__ = ["SCHEMA", "digest_of", "read_sweep", "sweep"]
 
 SCHEMA: Final = "tracestat.runs/1"
 _CHANGES: Final = "sessions as workload of a simulated server, by tracestat: a row per simulated run"
@@ -114,18 +119,20 @@ def sweep(
     prepared = prepare(opened, made.configurations, constants=constants, **chosen)
     batches = batches_of(made.configurations, made.seeds)
     which = (str(chosen[name]) for name in sorted(chosen))
-    of = [opened.fingerprint, tracestat.__version__, _digest_of(prepared), *which]
+    of = [opened.fingerprint, tracestat.__version__, digest_of(prepared, made), *which]
     parts = Parts(target.with_name(f"{target.name}.parts"), plan_of_sweep(made.configurations, made.seeds, of))
     parts.open()
     left = [batch for batch in batches if parts.read(batch) is None]
     done = made.n_runs - sum(len(batch.runs) for batch in left)
     if progress is not None:
         progress(done, made.n_runs)
-    for batch, rows in run_batches(left, prepared, jobs=jobs):
-        parts.write(batch, rows)
-        done += len(rows)
-        if progress is not None:
-            progress(done, made.n_runs)
+    # closed at once, so that an interrupt while a part is written ends the processes too
+    with closing(run_batches(left, prepared, jobs=jobs)) as batches_done:
+        for batch, rows in batches_done:
+            parts.write(batch, rows)
+            done += len(rows)
+            if progress is not None:
+                progress(done, made.n_runs)
     found = [part for batch in batches if (part := parts.read(batch)) is not None]
     frame = pl.concat(found) if found else pl.DataFrame(schema=RUN_SCHEMA)
     if frame.height != made.n_runs:
@@ -154,10 +161,23 @@ def _asked(grid: Grid, seeds: int | None, hours: float | None) -> Grid:
     return grid
 
 
-def _digest_of(prepared: Prepared) -> str:
-    """Give what the runs read beside the trace, as text: constants and machines."""
+def digest_of(prepared: Prepared, grid: Grid) -> str:
+    """Give what decides the runs beside the grid, as text: constants, machines, sessions, policies from outside."""
     machines = [asdict(prepared.machines[name]) for name in sorted(prepared.machines)]
-    return json.dumps([constants_to_dict(prepared.constants), machines], sort_keys=True, default=str)
+    # the sessions themselves: the fingerprint of a trace does not tell which classes its calls were put in
+    sessions = [_hash_of(prepared.workloads[key]) for key in sorted(prepared.workloads, key=repr)]
+    outside = sorted({one.policy for one in grid.configurations} - POLICIES.keys())
+    files = [hashlib.sha256(Path(name.rpartition(":")[0]).read_bytes()).hexdigest() for name in outside]
+    told = [constants_to_dict(prepared.constants), machines, sessions, files]
+    return json.dumps(told, sort_keys=True, default=str)
+
+
+def _hash_of(made: SimulationWorkload) -> str:
+    found = hashlib.sha256(made.exact_deadline.tobytes())
+    for field in fields(made.workload):
+        value = getattr(made.workload, field.name)
+        found.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
+    return found.hexdigest()
 
 
 def _notes(prepared: Prepared) -> list[str]:

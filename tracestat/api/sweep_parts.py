@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -132,7 +133,7 @@ class Parts:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def run_batches(batches: Sequence[Batch], prepared: Prepared, *, jobs: int) -> Iterator[tuple[Batch, list[Row]]]:
+def run_batches(batches: Sequence[Batch], prepared: Prepared, *, jobs: int) -> Generator[tuple[Batch, list[Row]]]:
     """Run batches, in this process or in several, and give each when it is done, in whatever order.
 
     Raises
@@ -142,7 +143,7 @@ def run_batches(batches: Sequence[Batch], prepared: Prepared, *, jobs: int) -> I
     """
     if jobs < 2 or len(batches) < 2:
         for batch in batches:
-            yield batch, _rows(batch, prepared)
+            yield batch, [_row(run, prepared) for run in batch.runs]
         return
     import loky
     from loky.process_executor import BrokenProcessPool
@@ -167,17 +168,26 @@ def run_batches(batches: Sequence[Batch], prepared: Prepared, *, jobs: int) -> I
 
 
 _shared: list[Prepared] = []  # a process that runs has one sweep for all its life
+_started_by: list[int] = []
 
 
 def _begin(prepared: Prepared) -> None:
     """Make a process ready: it leaves an interrupt to the one that started it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _shared[:] = [prepared]
+    _started_by[:] = [os.getppid()]
 
 
 def _work(batch: Batch) -> list[Row]:
-    return _rows(batch, _shared[0])
+    rows = []
+    for run in batch.runs:
+        # killed without a word, the other one leaves batches behind that nobody waits for
+        if os.getppid() != _started_by[0]:
+            os._exit(1)
+        rows.append(_row(run, _shared[0]))
+    return rows
 
 
-def _rows(batch: Batch, prepared: Prepared) -> list[Row]:
-    return [run_once(one, seed, prepared.inputs(one), prepared.machines[one.hardware]).row for one, seed in batch.runs]
+def _row(run: tuple[Configuration, int], prepared: Prepared) -> Row:
+    one, seed = run
+    return run_once(one, seed, prepared.inputs(one), prepared.machines[one.hardware]).row

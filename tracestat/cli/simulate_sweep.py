@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +23,23 @@ Chart = Annotated[
     Path | None,
     typer.Option("--chart", metavar="FILE", help="Also draw what the table says to FILE: .html, .svg, .png or .pdf."),
 ]
+
+
+@contextmanager
+def stopped_gently() -> Iterator[None]:
+    """Take a request to end, or a closed terminal, for an interrupt: processes are ended, and one line is said."""
+    names = ("SIGTERM", "SIGHUP")  # there is no SIGHUP on Windows
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    # a program that is told to outlive its terminal does
+    ours = [number for number in numbers if before[number] == signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, before[number])
 
 
 @expand
@@ -73,7 +93,7 @@ def sweep_command(
         import tracestat
 
         try:
-            with progress_bar("simulating", quiet=quiet, in_bytes=False) as progress:
+            with stopped_gently(), progress_bar("simulating", quiet=quiet, in_bytes=False) as progress:
                 result = tracestat.sweep(
                     trace,
                     grid,
@@ -85,7 +105,12 @@ def sweep_command(
                     **given(seeds=seeds, hours=hours, constants=constants),
                 )
         except KeyboardInterrupt:
-            complain(f"interrupted: finished runs are kept in {output.name}.parts; the same command goes on from there")
+            kept = output.with_name(f"{output.name}.parts")
+            complain(
+                f"interrupted: finished runs are kept in {kept.name}; the same command goes on from there"
+                if any(kept.glob("*.parquet"))
+                else "interrupted: no run was finished and no file was written"
+            )
             raise
         remark(f"wrote {output.name}, {result.runs:,} runs", quiet=quiet)
         show(result, shown, names={})

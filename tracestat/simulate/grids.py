@@ -7,7 +7,7 @@ blocks ``[[runs]]``: the fields of a configuration, each a value or a list of th
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import product
 from math import prod
@@ -22,6 +22,14 @@ __all__ = ["VERDICTS", "Grid", "grid_from_dict", "grid_names", "load_grid"]
 
 VERDICTS: Final = ("success", "where", "levers", "eta", "questions", "sensitivity", "none")
 _TOP: Final = {"name", "about", "seeds", "verdict", "runs"}
+# policies that a verdict compares with, in each configuration
+_BASELINES: Final[Mapping[str, tuple[str, ...]]] = {
+    "success": ("P1", "P2", "P5-B"),
+    "where": ("P1", "P5-B"),
+    "levers": ("P1",),
+    "eta": ("P1", "P2"),
+    "sensitivity": ("P1", "P2", "P4-D", "P5-B"),
+}
 _MOST_RUNS: Final = 1_000_000
 _MOST_SEEDS: Final = 10_000
 _NO_LIMIT: Final = "none"
@@ -117,7 +125,8 @@ def grid_from_dict(data: Mapping[str, Any], *, where: str = "grid") -> Grid:
     Raises
     ------
     TracestatError
-        A key that is not known, missing or of another kind, an empty list, a value that stands twice.
+        A key that is not known, missing or of another kind, an empty list, a value that stands twice, a configuration
+        without a policy that the verdict compares with.
 
     Examples
     --------
@@ -144,7 +153,27 @@ def grid_from_dict(data: Mapping[str, Any], *, where: str = "grid") -> Grid:
             found[one] = None
             if len(found) * seeds > _MOST_RUNS:
                 raise TracestatError(f"{where}: more than {_MOST_RUNS:,} runs; make it smaller")
+    _check_baselines(found, verdict, where)
     return Grid(name, about, seeds, verdict, tuple(found))
+
+
+def _check_baselines(configurations: Iterable[Configuration], verdict: str, where: str) -> None:
+    """Refuse, before hours of runs, a configuration in which the verdict would have nothing to compare with."""
+    policies: dict[Configuration, set[str]] = {}
+    for one in configurations:
+        # a time to live under another memoryfulness is no baseline, only compared with one
+        own = policies.setdefault(one.under, set())
+        own.add(one.policy if one.eta is None or verdict == "eta" else "")
+    for under, own in policies.items():
+        # P0 alone is what no tier costs; where only eta is changed, the policies that do not read it are as they were
+        if own == {"P0"} or under.change.startswith("eta="):
+            continue
+        lost = [policy for policy in _BASELINES.get(verdict, ()) if policy not in own]
+        if lost:
+            raise TracestatError(
+                f"{where}: verdict {verdict} compares with {', '.join(lost)}, missing at load = {under.load:g}, "
+                f'host_gb = {under.host_gb:g}; add it, or write verdict = "none"'
+            )
 
 
 def _only(table: Mapping[str, Any], allowed: set[str], where: str) -> None:
